@@ -326,13 +326,15 @@ static bool kept_offer(struct cable *w, struct direction *d, struct kept *k)
             __atomic_store_n(&k->stuck, false, __ATOMIC_RELAXED);
         return true;
     }
-    if (sent > 0 && !(k->stuck && d->queues > 1)) {
-        k->since = now_read(d);
-        return false;
-    }
     /* Several queues must not wait for one of them again and again. */
-    if ((!k->stuck || d->queues == 1) && now_read(d) - k->since <= w->keep_cycles)
-        return false;
+    if (!k->stuck || d->queues == 1) {
+        uint64_t now = now_read(d);
+
+        if (sent > 0)
+            k->since = now;
+        if (now - k->since <= w->keep_cycles)
+            return false;
+    }
     counter_add(&d->counts.tx_dropped, k->n);
     rte_pktmbuf_free_bulk(k->m + k->first, k->n);
     k->first = k->n = 0;
@@ -467,8 +469,10 @@ uint64_t cable_next(const struct cable *w)
 
         if (d->queues > 0)
             next = time_min(next, path_next(d->path));
+        if (d->n_old > 0)
+            next = 0;
         for (uint16_t q = 0; q < d->queues; q++)
-            if (d->kept[q].n > 0 || d->n_old > 0)
+            if (d->kept[q].n > 0)
                 next = 0;
     }
     return next;

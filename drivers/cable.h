@@ -9,7 +9,7 @@
  * through the same path, and each frame leaves by the queue with the number of the one that it came
  * from: as a cable, it keeps what its neighbours do with queues. So frames of one queue stay in the
  * order that the path gives them. A queue that takes nothing for CABLE_KEEP_MS loses its frames,
- * and then, if there are several, all further ones at once, until it takes some again.
+ * and then, if there are several, all that it does not take at once, until it takes a whole burst.
  *
  * The clock is the TSC, read right after rte_eth_rx_burst() and right before rte_eth_tx_burst(). A
  * path's delay lies between these two readings, and no packet leaves early.
@@ -88,8 +88,8 @@ struct cable_counts {
      * next round, whether that one moves any or not. */
     struct histogram round;
 };
-/* [control] True while queue k of direction i, counted from the cable's first, takes no frames: the
- * last ones were dropped after CABLE_KEEP_MS. */
+/* [control] True if queue k of direction i, counted from the cable's first, took no frames for
+ * CABLE_KEEP_MS, and has not taken a whole burst since. */
 bool cable_stuck(const struct cable *w, unsigned int i, uint16_t k);
 const struct cable_counts *cable_counts(const struct cable *w, unsigned int i);
 

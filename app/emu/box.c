@@ -17,7 +17,7 @@
 #define POOL_CACHE    256
 #define COMPACT_BYTES 128 /* of the largest frame kept as bytes; doc/path.md names this number */
 
-static const char *const names[2] = {"forward", "reverse"};
+const char *const box_direction[2] = {"forward", "reverse"};
 
 /* ---- making and unmaking ------------------------------------------------------------------ */
 
@@ -61,7 +61,7 @@ static int specs_check(struct box *b, char *err, size_t err_len)
 
     for (unsigned int i = 0; i < 2; i++)
         if (box_check(b->opt.spec[i], b->common[i], why, sizeof why) != 0) {
-            snprintf(err, err_len, "%s path: %s", names[i], why);
+            snprintf(err, err_len, "%s path: %s", box_direction[i], why);
             return -EINVAL;
         }
     return 0;
@@ -208,16 +208,16 @@ static void paths_say(const struct box *b, unsigned int i)
     const struct layout *l = &b->layout;
 
     if (l->paths[i] > 1)
-        say("%s: each queue has a path of its own%s%s%s", names[i],
+        say("%s: each queue has a path of its own%s%s%s", box_direction[i],
             b->common[i][0] != '\0' ? ", so the limits of \"" : "", b->common[i],
             b->common[i][0] != '\0' ? "\" hold for each queue" : "");
     else if (b->common[i][0] != '\0')
         say("%s: one path for all queues, as \"%s\" is one for all flows; --split makes one for "
             "each queue",
-            names[i], b->common[i]);
+            box_direction[i], b->common[i]);
     else
         say("%s: one path for all queues, as -i may set any path; --split makes one for each queue",
-            names[i]);
+            box_direction[i]);
 }
 
 static void worker_say(const struct box *b, const struct box_worker *w)
@@ -287,9 +287,9 @@ int box_set(struct box *b, unsigned int i, const char *spec, char *err, size_t e
         if (rc != 0 && q > 0)
             snprintf(err, err_len,
                      "%s: queues 0 to %u have the new path, the others not; set it again: %s",
-                     names[i], q - 1u, why);
+                     box_direction[i], q - 1u, why);
         else if (rc != 0)
-            snprintf(err, err_len, "%s path unchanged: %s", names[i], why);
+            snprintf(err, err_len, "%s path unchanged: %s", box_direction[i], why);
     }
     if (rc == 0)
         snprintf(b->spec[i], sizeof b->spec[i], "%s", spec);

@@ -20,8 +20,9 @@
 
 #define BOX_SPEC_MAX (PATH_SPEC_MAX_BYTES + 1)
 #define BOX_TEXT_MAX 64 /* of an element, in messages */
-_Static_assert(CABLE_QUEUES_MAX == OPTIONS_QUEUES_MAX && CABLE_QUEUES_MAX == LAYOUT_QUEUES_MAX,
-               "one limit");
+_Static_assert(CABLE_QUEUES_MAX == LAYOUT_QUEUES_MAX, "one limit");
+
+extern const char *const box_direction[2]; /* "forward", "reverse" */
 
 /* One lcore, and the directions of cables that it runs. */
 struct box_worker {

@@ -8,6 +8,7 @@
 
 #include "base/value.h"
 #include "common/option.h"
+#include "emu/layout.h"
 
 const char options_help[] =
     "Usage: sluice-emu [EAL arguments] -- [--forward SPEC] [--reverse SPEC] [options]\n"
@@ -164,7 +165,7 @@ static int option_set(struct parse *p, int option, const char *value)
     case PACKETS:
         return packets_set(p, value);
     case QUEUES:
-        return option_number("--queues", value, 1, OPTIONS_QUEUES_MAX, &o->queues, p->err,
+        return option_number("--queues", value, 1, LAYOUT_QUEUES_MAX, &o->queues, p->err,
                              p->err_len);
     case SPLIT:
         o->split = true;

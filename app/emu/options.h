@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OPTIONS_PORT_MAX   64
-#define OPTIONS_QUEUES_MAX 32
+#define OPTIONS_PORT_MAX 64
 
 struct options {
     const char *spec[2];            /* forward, reverse */

@@ -40,7 +40,7 @@ static int path_set(struct box *b, const struct grammar_line *l, char *err, size
         return CONSOLE_REFUSED;
     }
     for (unsigned int i = 0; i < 2; i++) {
-        if (strcmp(direction, i == 0 ? "reverse" : "forward") == 0)
+        if (strcmp(direction, box_direction[1 - i]) == 0)
             continue;
         if (box_set(b, i, spec, err, err_len) != 0)
             return CONSOLE_REFUSED;

@@ -13,8 +13,6 @@
 #include "base/value.h"
 #include "emu/sum.h"
 
-static const char *const names[2] = {"forward", "reverse"};
-
 /* ---- for people --------------------------------------------------------------------------- */
 
 static const char *time_text(const struct box *b, uint64_t cycles, char *buf)
@@ -75,7 +73,7 @@ static void direction_show(const struct box *b, unsigned int i, FILE *out)
     sum_direction(b, i, &s);
     w = &s.cable;
     c = &s.path;
-    fprintf(out, "%s, %s to %s: %s\n", names[i], b->port[i].name, b->port[1 - i].name,
+    fprintf(out, "%s, %s to %s: %s\n", box_direction[i], b->port[i].name, b->port[1 - i].name,
             b->spec[i][0] != '\0' ? b->spec[i] : "a wire");
     fprintf(out, "  %-34s %12s %12s %10s %9s  %s\n", "element", "in", "out", "dropped", "",
             "delay, and longest queue");
@@ -118,7 +116,7 @@ void report_rates(const struct box *b, struct report_rates *last, FILE *out)
         bytes = sum.cable.tx_bytes;
         if (last->at != 0)
             fprintf(out, "%s%s: in %.3f, out %.3f Mpps, %.3f Gbit/s, held %" PRIu64,
-                    i == 0 ? "" : "; ", names[i], (double)(rx - last->rx[i]) / s * 1e-6,
+                    i == 0 ? "" : "; ", box_direction[i], (double)(rx - last->rx[i]) / s * 1e-6,
                     (double)(tx - last->tx[i]) / s * 1e-6,
                     (double)(bytes - last->bytes[i]) * 8 / s * 1e-9, sum.path.held_packets);
         last->rx[i] = rx;
@@ -236,7 +234,7 @@ int report_json(const struct box *b, const char *path)
     json_object_set_new(o, "queues", json_integer(b->layout.queues));
     json_object_set_new(o, "tsc_hz", json_integer((json_int_t)b->clock.hz));
     for (unsigned int i = 0; i < 2; i++)
-        json_object_set_new(o, names[i], direction_json(b, i));
+        json_object_set_new(o, box_direction[i], direction_json(b, i));
     errno = 0;
     if (strcmp(path, "-") == 0) {
         written = json_dumpf(o, stdout, JSON_COMPACT) == 0 && fputc('\n', stdout) != EOF &&
