@@ -49,7 +49,7 @@ CAPACITY_WINDOWS = 9
 
 @dataclass(frozen=True)
 class Kind:
-    """Who floods the port. counters: of B, for such frames alone."""
+    """A kind of flood. counters: those of B in which only its frames count."""
     name: str
     counters: tuple[str, ...]
 
@@ -213,15 +213,11 @@ def _server(socket: str) -> str:
 def _share(sender: Process, generator: Process) -> None:
     """Where both share a core, the sender has it whenever it needs it, as its own pace is not judged here."""
     try:
-        for tid in _threads(sender):
+        for tid in paired.thread_times_ns(sender.pid):
             os.setpriority(os.PRIO_PROCESS, tid, SENDER_NICE)
     except PermissionError:  # not root; then the generator has what all others leave
-        for tid in _threads(generator):
+        for tid in paired.thread_times_ns(generator.pid):
             os.setpriority(os.PRIO_PROCESS, tid, GENERATOR_NICE)
-
-
-def _threads(process: Process) -> list[int]:
-    return [int(tid) for tid in os.listdir(f"/proc/{process.pid}/task")]
 
 
 def _generator(testbed: Testbed, args: argparse.Namespace, kind: Kind, socket: str, mac_a: str) -> Generator:
@@ -262,7 +258,7 @@ def _transfer(bench: Bench) -> Process:
     bench.b.sluice("server", "perf", "server", "-q", "--memory", "256M")
     bench.b.wait_listening()
     client = bench.a.sluice("client", "perf", "client", "-q", "-i", "0", "-t", "3600", "--memory", "256M", ADDR_B)
-    until(lambda: host_counters(bench.b)["rx_data"] > 100000, 60, "the transfer runs", process=client)
+    until(lambda: bench.b.counters("rx_data") > 100000, 60, "the transfer runs", process=client)
     return client
 
 
