@@ -324,7 +324,8 @@ class Crowded : public Peer
         EXPECT_EQ(host_listen(h(), 8), 0);
         fill();
     }
-    // Begins anew: four connections each wait for services 7 and 8, and four are unproven.
+    // Closes all connections. Afterwards four wait for service 7, four for service 8, and four are
+    // unproven.
     void fill()
     {
         for (uint32_t c = 0; c < opt.conns; c++)

@@ -93,7 +93,7 @@ def unit_capabilities() -> list[str]:
     return found[0].split()
 
 
-@scene("a user who is not root, with the unit's capabilities, may use packet sockets and a TAP", netns=True, company=True)
+@scene("a daemon without root may use packet sockets and a TAP, with the unit's capabilities", netns=True, company=True)
 def capabilities(testbed: Testbed, context: Context) -> None:
     names = ",".join("+" + c.removeprefix("CAP_").lower() for c in unit_capabilities())
     only = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",

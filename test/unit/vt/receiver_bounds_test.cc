@@ -56,8 +56,8 @@ class ReceiverBounds : public testing::Test
             vt_receiver_note(&r, &d, v);
         return v;
     }
-    // Units shrink with each packet, in the first requests and the last one. Then all begins anew.
-    // Returns an exit status.
+    // Units shrink with each packet, in the first requests and the last one. Then a new
+    // attempt begins at request 0. Returns an exit status.
     int shrink(const struct vt_buffer *ring, uint32_t depth)
     {
         for (uint32_t bytes = 100; bytes > 50; bytes--) {
