@@ -23,7 +23,7 @@
 #include "control/owd.h"
 #include "control/pathrate.h"
 #include "host/ecn.h"
-#include "host/hop.h"
+#include "pace/hop.h"
 #include "host/host.h"
 #include "pace/contract.h"
 #include "pace/credit.h"

@@ -20,8 +20,8 @@
  *
  * Owned by the sender's worker.
  */
-#ifndef SLUICE_HOST_HOP_H
-#define SLUICE_HOST_HOP_H
+#ifndef SLUICE_PACE_HOP_H
+#define SLUICE_PACE_HOP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 extern "C" {
 #include "base/clock.h"
 #include "base/rng.h"
-#include "host/hop.h"
+#include "pace/hop.h"
 }
 
 namespace

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/hop.h"
+#include "pace/hop.h"
 
 #include <stddef.h>
 
