@@ -146,7 +146,7 @@ struct host_config {
     /* Packets with no checksum, or a partial one (wire/partial.h), count as correct, whatever the
      * port says: they come from memory of this machine. */
     bool rx_unsummed;
-    bool ecn_off;   /* DATA are sent as not ECN-capable: host/ecn.h */
+    bool ecn_off;   /* DATA are sent as not ECN-capable: vt/ecn.h */
     bool exception; /* frames that are not Sluice's wait for host_exceptions(); false: they are
                        dropped */
     bool tx_attach; /* payload is attached, not copied: the port has MULTI_SEGS and can read

@@ -16,8 +16,8 @@
  * packets that carry it: there units arrive only when they are sent again (RFC 9000,
  * section 13.4.2). Owned by the connection's worker.
  */
-#ifndef SLUICE_HOST_ECN_H
-#define SLUICE_HOST_ECN_H
+#ifndef SLUICE_VT_ECN_H
+#define SLUICE_VT_ECN_H
 
 #include <stdbool.h>
 #include <stdint.h>
