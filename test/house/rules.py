@@ -7,19 +7,21 @@ ARCHITECTURE.md has the same table of rooms. A room that is not in ROOMS is a vi
 # Room -> rooms whose headers it may include, besides its own.
 ROOMS: dict[str, set[str]] = {
     "base": set(),
+    "crypto": {"base"},
     "wire": {"base"},
     "pace": {"base"},
     "traffic": {"base", "wire"},
     "control": {"base"},
     "vt": {"base", "wire"},
     "path": {"base", "wire"},
-    "host": {"base", "wire", "pace", "control", "vt"},
-    "sim": {"base", "wire", "host", "path"},
+    "assoc": {"base", "crypto", "wire"},
+    "host": {"base", "crypto", "wire", "pace", "control", "vt", "assoc"},
+    "sim": {"base", "crypto", "wire", "assoc", "host", "path"},
     "client": set(),
 }
 
 # Rooms of state machines: time and packets come in as parameters, memory from the caller.
-PURE = {"base", "wire", "pace", "traffic", "control", "vt", "path", "host", "sim"}
+PURE = {"base", "wire", "pace", "traffic", "control", "vt", "path", "assoc", "host", "sim"}
 
 # Rooms that link without DPDK.
 NO_DPDK = {"client"}
@@ -68,7 +70,7 @@ CALL_EXCEPTIONS = {("print", "lib/base/check.c")}
 
 # DPDK's heap: only where a host or a world is created or destroyed.
 DPDK_HEAP = r"rte_(?:z|c|re)?(?:m|c|re)alloc\w*|rte_free|rte_memzone_\w+|rte_mempool_create\w*"
-DPDK_HEAP_ROOMS = {"host", "path", "sim"}
+DPDK_HEAP_ROOMS = {"assoc", "host", "path", "sim"}
 DPDK_HEAP_FUNCTIONS = r"(?:^|_)(?:create|destroy|alloc|free|new|init|fini)(?:_|$)"
 
 # Symbols that objects of a room of PURE must not need: BANNED_CALLS, as the linker sees them.
@@ -99,6 +101,11 @@ MAN_PAGES = ("sluiced.8", "sluice.1", "libsluice.3", "sluice-emu.8", "sluice-pat
 # Headers for other programs: they must compile as C++, too.
 PUBLIC_HEADERS = ("lib/client/sluice.h",)
 
+# Lists of counters, and the section of doc/counters.md that explains each list: file, macro, heading.
+COUNTERS_PAGE = "doc/counters.md"
+COUNTER_LISTS = (("lib/host/host_internal.h", "HOST_COUNTERS", "# Counters"),
+                 ("lib/assoc/assoc.h", "ASSOC_COUNTERS", "## Handshakes"))
+
 # Words for persons. In comments of the product, a flow, a thread or a host is "it".
 PERSONS = r"\b(?:who|whom|whoever|he|him|his|himself)\b"
 
@@ -107,10 +114,11 @@ FOLDER_FILES_MAX = 40
 FOLDER_FILES_MAX_APP = 25
 
 # Program -> its folder below app, and the other rooms and folders whose headers and functions it may use.
-ENGINE = {"base", "wire", "pace", "control", "vt", "host"}
+ENGINE = {"base", "crypto", "wire", "pace", "control", "vt", "assoc", "host"}
 PROGRAMS = {
-    "sluiced": ("sluiced", ENGINE | {"path", "client", "drivers", "common", "console", "sluice/remote", "sluice/view"}),
-    "sluice": ("sluice", {"base", "client", "console"}),
+    "sluiced": ("sluiced", ENGINE | {"path", "client", "drivers", "common", "console", "sluice/key", "sluice/remote",
+                            "sluice/view"}),
+    "sluice": ("sluice", {"base", "crypto", "client", "console"}),
     "sluice-emu": ("emu", {"base", "wire", "path", "drivers", "common", "console"}),
     "sluice-lab-engine": ("lab", ENGINE | {"path", "sim", "common"}),
     "sluice-load": ("load", {"base", "wire", "pace", "traffic", "common"}),
