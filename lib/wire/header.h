@@ -20,7 +20,7 @@
     (WIRE_SREQ | WIRE_DREQ | WIRE_WCLOSE | WIRE_PACK | WIRE_EARLY | WIRE_REPEAT)
 #define HEADER_FLAGS_CNTL                                                                          \
     (WIRE_SREQ | WIRE_DREQ | WIRE_WCLOSE | WIRE_RCLOSE | WIRE_END | WIRE_PACK | WIRE_EARLY)
-#define HEADER_FLAGS_RCNTL 0
+#define HEADER_FLAGS_NONE 0 /* all other types */
 
 static inline bool header_flags_ok(enum wire_type type, unsigned int flags)
 {
@@ -31,10 +31,8 @@ static inline bool header_flags_ok(enum wire_type type, unsigned int flags)
         return (flags & ~(unsigned int)HEADER_FLAGS_DATA) == 0;
     case WIRE_CNTL:
         return (flags & ~(unsigned int)HEADER_FLAGS_CNTL) == 0;
-    case WIRE_RCNTL:
-        return flags == HEADER_FLAGS_RCNTL;
     default:
-        return false;
+        return flags == HEADER_FLAGS_NONE;
     }
 }
 
@@ -47,11 +45,12 @@ static inline enum wire_verdict header_parse(const uint8_t *p, uint32_t len, str
     if (p[0] >> 4 != WIRE_VERSION)
         return WIRE_BAD_VERSION;
     type = p[0] & 0xf;
-    if (type < WIRE_FIRST || type > WIRE_RCNTL)
+    if (type < WIRE_FIRST || type > WIRE_COOKIE)
         return WIRE_BAD_TYPE;
-    if (bytes_get_u32(p + 4) != 0)
-        return WIRE_BAD_SECURITY;
     h->type = (enum wire_type)type;
+    h->association = bytes_get_u32(p + 4);
+    if (type >= WIRE_RCNTL && h->association != 0)
+        return WIRE_BAD_SECURITY;
     h->flags = p[1];
     h->path_id = p[2];
     h->key = bytes_get_u64(p + 8);
@@ -76,7 +75,7 @@ static inline void header_put(uint8_t *p, enum wire_type type, uint8_t flags,
     p[1] = flags;
     p[2] = h->path_id;
     p[3] = 0;
-    bytes_put_u32(p + 4, 0);
+    bytes_put_u32(p + 4, h->association);
     bytes_put_u64(p + 8, h->key);
 }
 

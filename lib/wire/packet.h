@@ -6,8 +6,8 @@
  *
  * Every packet starts with 16 bytes:
  *   0  version:4 type:4      1  flags          2  path id       3  reserved, 0
- *   4  security context: 0 none; otherwise a 16-byte tag ends the packet (u32; only 0 is accepted
- *      by version 1)         8  key (u64)
+ *   4  association (u32; wire/assoc.h): 0 none; otherwise a trailer with a tag ends the packet
+ *   8  key (u64)
  *
  * A parse checks lengths before fields, and every limit of wire/limits.h. Each failure has a
  * verdict, and each verdict has a counter. Nothing here asserts on packet contents.
@@ -25,6 +25,10 @@ enum wire_type {
     WIRE_DATA = 2,  /* one unit of one request */
     WIRE_CNTL = 3,  /* state of both halves of its sender: grant, ACK, NAK, posted, closing */
     WIRE_RCNTL = 4, /* a router on the path limits rate and burst */
+    /* wire/assoc.h */
+    WIRE_INIT = 5,     /* asks for an association */
+    WIRE_RESPONSE = 6, /* answers INIT */
+    WIRE_COOKIE = 7,   /* answers INIT, if the host is under load: INIT shall show its address */
 };
 
 enum wire_flag {
@@ -45,7 +49,8 @@ enum wire_verdict {
     WIRE_SHORT, /* ends inside its header */
     WIRE_BAD_VERSION,
     WIRE_BAD_TYPE,
-    WIRE_BAD_SECURITY, /* asks for a security context: none exists in version 1 */
+    WIRE_BAD_SECURITY, /* names an association, but its type is never sealed, or the host has no
+                          keys */
     WIRE_BAD_FLAGS,    /* a flag that this type may not carry */
     WIRE_BAD_FIELD,    /* a field beyond its limits */
     WIRE_BAD_LENGTH,   /* payload disagrees with unit, unit size and request length */
@@ -59,6 +64,7 @@ enum wire_verdict {
 #define WIRE_REFUSED_BYTES 8
 #define WIRE_FIRST_BYTES   192 /* padded, so that an answer without spans is no larger */
 #define WIRE_RCNTL_BYTES   40
+#define WIRE_TRAILER_BYTES 24 /* behind a sealed packet: number (u64), tag */
 #define WIRE_CNTL_MAX_BYTES                                                                        \
     (WIRE_CNTL_BYTES + WIRE_SPANS_MAX * WIRE_SPAN_BYTES + WIRE_REFUSED_MAX * WIRE_REFUSED_BYTES)
 
@@ -69,9 +75,10 @@ enum wire_capability {
 
 struct wire_header {
     enum wire_type type;
-    uint8_t flags;   /* enum wire_flag */
-    uint8_t path_id; /* 0: a connection has one path so far */
-    uint64_t key;    /* the peer's key, or with WIRE_EARLY that of the packet's sender */
+    uint8_t flags;        /* enum wire_flag */
+    uint8_t path_id;      /* 0: a connection has one path so far */
+    uint32_t association; /* the receiver's number of it; 0: the packet is not sealed */
+    uint64_t key;         /* the peer's key, or with WIRE_EARLY that of the packet's sender */
 };
 
 /*

@@ -83,7 +83,7 @@ TEST(Attack, SourcePortZeroHangs)
     p.close();
     p.run(3 * CLOCK_NS_PER_S);
     ASSERT_TRUE(p.is_free());
-    v.h = {WIRE_FIRST, WIRE_EARLY, 0, p.own_key};
+    v.h = {WIRE_FIRST, WIRE_EARLY, 0, 0, p.own_key};
     v.unit_max = 1400;
     v.service = 7;
     wire_put_first(bytes, &v);
@@ -185,7 +185,7 @@ TEST(Attack, CorruptNewAttempt)
     p.run(10000);
     wire_data d = {};
     std::vector<uint8_t> bytes(WIRE_DATA_BYTES + kLast), frame;
-    d.h = {WIRE_DATA, 0, 0, p.host_key};
+    d.h = {WIRE_DATA, 0, 0, 0, p.host_key};
     d.packet = p.packet++;
     d.request = r;
     d.unit = 3;
@@ -354,7 +354,7 @@ class Crowded : public Peer
         own_key = key;
         host_key = 0;
         route.sport = sport;
-        v.h = {WIRE_FIRST, WIRE_EARLY, 0, key};
+        v.h = {WIRE_FIRST, WIRE_EARLY, 0, 0, key};
         v.unit_max = 1400;
         v.service = service;
         v.cookie = cookie;

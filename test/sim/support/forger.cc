@@ -94,14 +94,14 @@ std::vector<uint8_t> Forger::random_packet(uint64_t key)
 
     if (kind == 0) {
         wire_first v = {};
-        v.h = {WIRE_FIRST, WIRE_EARLY, 0, key};
+        v.h = {WIRE_FIRST, WIRE_EARLY, 0, 0, key};
         v.unit_max = 1408;
         v.service = static_cast<uint16_t>(1 + below(20));
         v.initial_request = static_cast<uint32_t>(rng_u64(&rng));
         p.resize(wire_put_first(p.data(), &v));
     } else if (kind == 1) {
         wire_data d = {};
-        d.h = {WIRE_DATA, early, 0, key};
+        d.h = {WIRE_DATA, early, 0, 0, key};
         d.packet = below(1000);
         d.request = static_cast<uint32_t>(rng_u64(&rng));
         d.request_len = 64 + below(1000);
@@ -111,7 +111,8 @@ std::vector<uint8_t> Forger::random_packet(uint64_t key)
         p.resize(WIRE_DATA_BYTES + 64);
     } else if (kind == 2) {
         wire_cntl v = {};
-        v.h = {WIRE_CNTL, static_cast<uint8_t>(early | (below(2) ? WIRE_END : WIRE_SREQ)), 0, key};
+        v.h = {WIRE_CNTL, static_cast<uint8_t>(early | (below(2) ? WIRE_END : WIRE_SREQ)), 0, 0,
+               key};
         v.own_key = 1 + below(1000);
         v.seq = 1 + static_cast<uint32_t>(below(1u << 31));
         v.ack = rng_u64(&rng);
@@ -120,7 +121,7 @@ std::vector<uint8_t> Forger::random_packet(uint64_t key)
         p.resize(wire_put_cntl(p.data(), &v));
     } else {
         wire_rcntl v = {};
-        v.h = {WIRE_RCNTL, 0, 0, key};
+        v.h = {WIRE_RCNTL, 0, 0, 0, key};
         v.expiry_ms = 1000;
         p.resize(wire_put_rcntl(p.data(), &v));
     }

@@ -7,7 +7,7 @@
 namespace
 {
 
-const char *golden = "13 7f 04 00 00000000 0102030405060708" // header: all flags CNTL can have
+const char *golden = "13 7f 04 00 0a0b0c0d 0102030405060708" // header: all flags CNTL can have
                      "1112131415161718"                      // 16 own_key
                      "21222324"                              // 24 seq
                      "25262728"                              // 28 cntl_seen
@@ -49,7 +49,7 @@ struct wire_cntl view()
 {
     struct wire_cntl v = {};
 
-    v.h = {WIRE_CNTL, 0x7f, 4, 0x0102030405060708};
+    v.h = {WIRE_CNTL, 0x7f, 4, 0x0a0b0c0d, 0x0102030405060708};
     v.own_key = 0x1112131415161718;
     v.seq = 0x21222324;
     v.cntl_seen = 0x25262728;
@@ -328,7 +328,7 @@ TEST(Cntl, RandomRoundTrip)
         for (uint64_t *f : {&v.rate_Bps, &v.peak_Bps, &v.hop_rate_Bps})
             *f = r.below(rates);
         v.h = {WIRE_CNTL, static_cast<uint8_t>(r.below(128)), static_cast<uint8_t>(r.u64()),
-               r.spread() | 1};
+               static_cast<uint32_t>(r.spread()), r.spread() | 1};
         v.own_key = r.spread() | 1;
         v.seq = static_cast<uint32_t>(r.spread()) | 1;
         v.occupancy = static_cast<uint8_t>(r.u64());

@@ -7,7 +7,7 @@ namespace
 {
 
 /* A request of 20000 bytes in units of 8192: its last unit is number 2, of 3616 bytes. */
-const char *golden = "12 e7 01 00 00000000 0102030405060708" // header: all flags DATA can have
+const char *golden = "12 e7 01 00 0a0b0c0d 0102030405060708" // header: all flags DATA can have
                      "1112131415161718"                      // 16 packet
                      "2122232425262728"                      // 24 time
                      "31323334"                              // 32 request
@@ -24,6 +24,7 @@ struct wire_data view()
     v.h.type = WIRE_DATA;
     v.h.flags = WIRE_SREQ | WIRE_DREQ | WIRE_WCLOSE | WIRE_PACK | WIRE_EARLY | WIRE_REPEAT;
     v.h.path_id = 1;
+    v.h.association = 0x0a0b0c0d;
     v.h.key = 0x0102030405060708;
     v.packet = 0x1112131415161718;
     v.time_ns = 0x2122232425262728;
@@ -56,6 +57,7 @@ void expect_equal(const struct wire_data &a, const struct wire_data &b)
     EXPECT_EQ(a.h.type, b.h.type);
     EXPECT_EQ(a.h.flags, b.h.flags);
     EXPECT_EQ(a.h.path_id, b.h.path_id);
+    EXPECT_EQ(a.h.association, b.h.association);
     EXPECT_EQ(a.h.key, b.h.key);
     EXPECT_EQ(a.packet, b.packet);
     EXPECT_EQ(a.time_ns, b.time_ns);

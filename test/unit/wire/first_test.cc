@@ -7,7 +7,7 @@ namespace
 
 Bytes golden()
 {
-    Bytes b = from_hex("11 40 03 00 00000000 0102030405060708" // header: EARLY, path 3, key
+    Bytes b = from_hex("11 40 03 00 0a0b0c0d 0102030405060708" // header: EARLY, path 3, key
                        "11121314"                              // 16 initial_request
                        "00002328"                              // 20 unit_max 9000
                        "bab9"                                  // 24 service 47801
@@ -31,6 +31,7 @@ struct wire_first view()
     v.h.type = WIRE_FIRST;
     v.h.flags = WIRE_EARLY;
     v.h.path_id = 3;
+    v.h.association = 0x0a0b0c0d;
     v.h.key = 0x0102030405060708;
     v.initial_request = 0x11121314;
     v.answer_request = 0x41424344;
@@ -65,6 +66,7 @@ void expect_equal(const struct wire_first &a, const struct wire_first &b)
     EXPECT_EQ(a.h.type, b.h.type);
     EXPECT_EQ(a.h.flags, b.h.flags);
     EXPECT_EQ(a.h.path_id, b.h.path_id);
+    EXPECT_EQ(a.h.association, b.h.association);
     EXPECT_EQ(a.h.key, b.h.key);
     EXPECT_EQ(a.initial_request, b.initial_request);
     EXPECT_EQ(a.answer_request, b.answer_request);
@@ -168,6 +170,7 @@ TEST(First, RandomRoundTrip)
         v.h.type = WIRE_FIRST;
         v.h.flags = WIRE_EARLY;
         v.h.path_id = static_cast<uint8_t>(r.u64());
+        v.h.association = static_cast<uint32_t>(r.spread());
         v.h.key = r.spread() | 1;
         v.initial_request = static_cast<uint32_t>(r.spread());
         v.answer_request = static_cast<uint32_t>(r.spread());

@@ -8,8 +8,9 @@ namespace
 {
 
 /* The rules of doc/protocol.md, written a second time. */
-const uint8_t may[] = {0, 0x40, 0xe7, 0x7f, 0x00};
-const uint8_t must[] = {0, 0x40, 0x00, 0x00, 0x00};
+const unsigned types = 7; /* 1 .. 7 */
+const uint8_t may[types + 1] = {0, 0x40, 0xe7, 0x7f};
+const uint8_t must[types + 1] = {0, 0x40};
 
 } // namespace
 
@@ -38,7 +39,7 @@ TEST(Header, EveryVersionTypeAndFlag)
 
             if (version != 1)
                 expect = WIRE_BAD_VERSION;
-            else if (type < 1 || type > 4)
+            else if (type < 1 || type > types)
                 expect = WIRE_BAD_TYPE;
             else if ((flags & ~may[type]) != 0 || (flags & must[type]) != must[type])
                 expect = WIRE_BAD_FLAGS;
@@ -58,15 +59,25 @@ TEST(Header, EveryTruncation)
         EXPECT_EQ(wire_parse_header(Exact(b.data(), len).data(), len, &h), WIRE_SHORT);
 }
 
-TEST(Header, SecurityContextIsRefused)
+/* FIRST, DATA and CNTL name an association; the other types cannot be sealed. */
+TEST(Header, EveryBitOfTheAssociation)
 {
     struct wire_header h;
 
-    for (int bit = 0; bit < 32; bit++) {
-        Bytes b = from_hex("13 00 00 00 00000000 0000000000000001");
+    for (unsigned type = 1; type <= types; type++) {
+        for (unsigned bit = 0; bit < 32; bit++) {
+            Bytes b = from_hex("10 00 00 00 00000000 0000000000000001");
 
-        b[4 + bit / 8] = static_cast<uint8_t>(1 << bit % 8);
-        EXPECT_EQ(wire_parse_header(b.data(), 16, &h), WIRE_BAD_SECURITY);
+            b[0] = static_cast<uint8_t>(0x10 | type);
+            b[1] = must[type];
+            b[4 + bit / 8] = static_cast<uint8_t>(0x80 >> bit % 8);
+            if (type > WIRE_CNTL) {
+                ASSERT_EQ(wire_parse_header(b.data(), 16, &h), WIRE_BAD_SECURITY) << type;
+                continue;
+            }
+            ASSERT_EQ(wire_parse_header(b.data(), 16, &h), WIRE_OK) << type;
+            ASSERT_EQ(h.association, 0x80000000u >> bit);
+        }
     }
 }
 
@@ -74,7 +85,7 @@ TEST(Header, KeyZeroIsRefused)
 {
     struct wire_header h;
 
-    for (uint8_t type = 1; type <= 4; type++) {
+    for (uint8_t type = 1; type <= types; type++) {
         Bytes b = from_hex("10 00 00 00 00000000 0000000000000000");
 
         b[0] = static_cast<uint8_t>(0x10 | type);
@@ -102,7 +113,7 @@ TEST(Header, TypesAreNotMistakenForEachOther)
     struct wire_rcntl rcntl;
 
     b[15] = 1;
-    for (uint8_t type = 1; type <= 4; type++) {
+    for (uint8_t type = 1; type <= types; type++) {
         b[0] = static_cast<uint8_t>(0x10 | type);
         b[1] = must[type];
         if (type != WIRE_FIRST) {
