@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/seq.h"
+#include "wire/assoc.h"
 #include "wire/frame.h"
 #include "wire/neigh.h"
 #include "wire/packet.h"
@@ -94,6 +95,26 @@ static void rcntl_check(const uint8_t *p, const struct wire_rcntl *v)
     CHECK(v->expiry_ms > 0);
 }
 
+/* INIT, RESPONSE or COOKIE of len bytes: only the parser of its type takes it, and the length is
+ * all that it looks at besides the header. */
+static bool handshake_run(const uint8_t *p, uint32_t len, const struct wire_header *h)
+{
+    struct wire_header init, response, cookie;
+    const enum wire_verdict v[] = {wire_parse_init(p, len, &init),
+                                   wire_parse_response(p, len, &response),
+                                   wire_parse_cookie(p, len, &cookie)};
+    const uint32_t bytes[] = {WIRE_INIT_BYTES, WIRE_RESPONSE_BYTES, WIRE_COOKIE_BYTES};
+    bool taken = false;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK((v[i] == WIRE_BAD_TYPE) == ((uint32_t)h->type != WIRE_INIT + i));
+        CHECK(v[i] != WIRE_OK || len == bytes[i]);
+        taken = taken || v[i] == WIRE_OK;
+    }
+    CHECK(!taken || (h->association == 0 && wire_is_handshake(h->type)));
+    return taken;
+}
+
 /* All parsers see every packet; at most the one of its type may accept it. */
 static void packet_run(const uint8_t *p, uint32_t len)
 {
@@ -128,7 +149,7 @@ static void packet_run(const uint8_t *p, uint32_t len)
         cntl_check(p, len, &vc);
     else if (rcntl == WIRE_OK)
         rcntl_check(p, &vr);
-    else
+    else if (!handshake_run(p, len, &h))
         return;
     fuzz_wire_counts.packets[h.type]++;
 }

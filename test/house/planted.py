@@ -124,6 +124,12 @@ PLANTED: list[tuple[str, str, Mapping[str, str | None]]] = [
     ("a script without licence", "licence comes first", {"scripts/go": "#!/bin/sh\ntrue\n"}),
     ("a path of one machine", "no path of one machine",
      {"README.md": "see /" + "home/me/notes\n"}),
+    ("a counter that no page explains", "counters are explained",
+     {"lib/assoc/assoc.h": HEAD + "/* Counters. */\n#define ASSOC_COUNTERS(X) \\\n    X(drop_old) \\\n    X(drop_new)\n",
+      "doc/counters.md": "# Counters\n| `drop_new` | a |\n## Handshakes\n| `drop_old` | b |\n"}),
+    ("a counter that is only explained", "counters are explained",
+     {"lib/host/host_internal.h": HEAD + "/* Counters. */\n#define HOST_COUNTERS(X) X(drop_new)\n",
+      "doc/counters.md": "# Counters\n| `drop_old`, `drop_new` | a `word` |\n"}),
     ("a thread that is called who", "comments call things it",
      {"lib/base/bad.h": HEAD + "/* Two lines:\n * who sleeps loses. */\n"}),
     ("a flow that is called he", "comments call things it",
@@ -219,6 +225,8 @@ THREADS = "python3 -B test/system/run.py --build build-tsan --tsan-build build-t
 STAGES = "python3 -B test/house/stages_test.py"
 JUDGE = "/usr/bin/python3 -B test/bench/judge_test.py "
 
+TEST_ASSOC = "build: test/unit/assoc/test_assoc"
+ASSOC = "build/test/unit/assoc/test_assoc --gtest_filter="
 TEST_SIM = "build: test/sim/test_sim"
 STEP = "build/test/sim/test_sim --gtest_filter="
 LAB_ENGINE = "build: app/lab/sluice-lab-engine"
@@ -263,6 +271,21 @@ FAULTS = [
           "none: the fault shows that plants.py builds and runs what it plants",
           "lib/base/seq.h", "(int32_t)(a - b) < 0", "(int32_t)(a - b) > 0",
           "build/test/unit/base/test_base --gtest_filter='Seq*'", r"FAILED", ("build: test/unit/base/test_base",)),
+
+    Fault("an old INIT with a fresh cookie replaces the handshake that is pending",
+          "the first version did this: a cookie proves an address, and not that the INIT is new",
+          "lib/assoc/exchange.c", "init_answer(a, p, IN_REWOUND, in, out);", "init_answer(a, p, IN_PENDING, in, out);",
+          ASSOC + "'Attack.OldInit*'", "FAILED", (TEST_ASSOC,)),
+    Fault("a RESPONSE counts however late it comes",
+          "the first version did this: no test waited that long",
+          "lib/assoc/assoc_internal.h", "now - t->begun_ns < 2 * ASSOC_ATTEMPT_NS", "now >= t->begun_ns",
+          ASSOC + "'Life.Late*'", "FAILED", (TEST_ASSOC,)),
+    Fault("a RESPONSE is opened without the key that both share",
+          "none: a handshake works as well without it",
+          "lib/crypto/noise.c", "    hash_hkdf(n->chain, psk, NOISE_KEY_BYTES,",
+          "    psk = (const uint8_t[NOISE_KEY_BYTES]){0};\n    hash_hkdf(n->chain, psk, NOISE_KEY_BYTES,",
+          "build/test/unit/crypto/test_crypto --gtest_filter='Noise*'", "FAILED",
+          ("build: test/unit/crypto/test_crypto",)),
 
     # ---- test/sim
 
@@ -459,7 +482,7 @@ FAULTS = [
           (PROGRAMS + " test/unit/client/hostile", ASAN)),
     Fault("a tenth of the forged frames never arrives",
           "the test let half of the forged frames get lost",
-          "test/system/forge.c", "        if (batch_send(g, batch, n) != n) {\n",
+          "test/system/programs/forge.c", "        if (batch_send(g, batch, n) != n) {\n",
           "        if (sent / BATCH % 10 != 0 && batch_send(g, batch, n) != n) {\n",
           SCENE + "'a million forged'", r"of \d+ forged frames that are no fragments",
           (PROGRAMS + " test/system/forge",)),

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Golden inputs: every packet type, alone and in frames of both families, and neighbour traffic. */
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_byteorder.h>
 
+#include "base/check.h"
 #include "fuzz_wire.h"
+#include "wire/assoc.h"
 #include "wire/frame.h"
 #include "wire/neigh.h"
 #include "wire/packet.h"
 #include "wire/stamp.h"
 
-#define PACKETS 7
+#define PACKETS 10
 #define ROUTES  4
 
 static const struct rte_ether_addr mac_a = {{2, 0, 0, 0, 0, 1}}, mac_b = {{2, 0, 0, 0, 0, 2}};
@@ -86,6 +89,12 @@ static uint32_t packet_golden(unsigned int i, uint8_t *p)
         return cntl_golden(p, WIRE_SPANS_MAX, WIRE_REFUSED_MAX);
     case 5: /* the last, short unit of a request in the longest units */
         return data_golden(p, 3 * WIRE_UNIT_MAX + 700, 3, WIRE_UNIT_MAX);
+    case 6:
+        return wire_put_init(p, 0x4444);
+    case 7:
+        return wire_put_response(p, 0x4444);
+    case 8:
+        return wire_put_cookie(p, 0x4444);
     default:
         return wire_put_rcntl(p, &rcntl);
     }
@@ -164,4 +173,32 @@ size_t golden_put(unsigned int i, uint8_t *p)
         return link_golden(i / ROUTES, i % ROUTES, p);
     i -= 3 * ROUTES;
     return i < ROUTES ? stamped_golden(i, p) : 0;
+}
+
+const uint64_t golden_runs = 200000;
+
+void golden_check(void)
+{
+    const struct fuzz_wire_counts *c = &fuzz_wire_counts;
+
+    CHECK(c->packets[WIRE_FIRST] >= 5 && c->packets[WIRE_DATA] >= 10);
+    CHECK(c->packets[WIRE_CNTL] >= 10 && c->packets[WIRE_RCNTL] >= 5);
+    CHECK(c->packets[WIRE_INIT] >= 5 && c->packets[WIRE_RESPONSE] >= 5);
+    CHECK(c->packets[WIRE_COOKIE] >= 5);
+    CHECK(c->frames[FRAME_UDP] >= 24 && c->frames[FRAME_ARP] >= 4);
+    CHECK(c->frames[FRAME_ICMP4] >= 2 && c->frames[FRAME_ICMP6] >= 6);
+    CHECK(c->neigh[NEIGH_REQUEST] >= 4 && c->neigh[NEIGH_REPLY] >= 4 && c->echoes >= 4);
+    CHECK(c->stamps >= 4 && c->reflections >= 24);
+}
+
+void golden_print(void)
+{
+    const struct fuzz_wire_counts *c = &fuzz_wire_counts;
+
+    printf("accepted: FIRST %llu DATA %llu CNTL %llu RCNTL %llu neighbour %llu echo %llu "
+           "stamp %llu\n",
+           (unsigned long long)c->packets[WIRE_FIRST], (unsigned long long)c->packets[WIRE_DATA],
+           (unsigned long long)c->packets[WIRE_CNTL], (unsigned long long)c->packets[WIRE_RCNTL],
+           (unsigned long long)(c->neigh[NEIGH_REQUEST] + c->neigh[NEIGH_REPLY]),
+           (unsigned long long)c->echoes, (unsigned long long)c->stamps);
 }
