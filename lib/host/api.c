@@ -68,6 +68,13 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
         .dst = op->peer,
         .dport = op->peer_port != 0 ? op->peer_port : WIRE_UDP_PORT,
     };
+    int refused = security_connect(h, c);
+
+    if (refused != 0) {
+        c->state = HOST_CLOSED;
+        table_free(h, c);
+        return refused;
+    }
     source_choose(h, &c->route);
     route_start(h, c);
     conn_start(h, c, op->first_rate_Bps != 0 ? op->first_rate_Bps : h->cfg.first_rate_Bps,

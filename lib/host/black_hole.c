@@ -26,17 +26,17 @@
  * to 500 ms, and there are five at most, from a jumbo packet to the shortest. */
 #define BLACK_HOLE_MIN_NS 250000000ull
 
-/* The longest unit that all paths of the peer's family carry. */
-static uint32_t unit_min(const struct addr *peer)
+/* The longest unit of the connection that all paths of its family carry. */
+static uint32_t unit_min(const struct conn *c)
 {
-    uint32_t room = addr_is_v4(peer) ? MIN_MTU_V4 - 20u : MIN_MTU_V6 - 40u;
+    uint32_t room = addr_is_v4(&c->peer) ? MIN_MTU_V4 - 20u : MIN_MTU_V6 - 40u;
 
-    return room - 8u - WIRE_DATA_BYTES;
+    return room - 8u - WIRE_DATA_BYTES - conn_trailer(c);
 }
 
 void unit_apply(struct host *h, struct conn *c)
 {
-    uint32_t unit = RTE_MIN(conn_unit_max(h, &c->peer), c->unit.peer_max_bytes);
+    uint32_t unit = RTE_MIN(conn_unit_max(h, &c->peer, c->security.sealed), c->unit.peer_max_bytes);
 
     if (c->unit.path_max_bytes != 0)
         unit = RTE_MIN(unit, c->unit.path_max_bytes);
@@ -52,7 +52,7 @@ void black_hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, 
 
     /* packets that all paths carry may be lost for other reasons than their size, so the connection
      * waits as long for them as for a silent peer */
-    bool last = news.len_bytes <= WIRE_DATA_BYTES + unit_min(&c->peer);
+    bool last = news.len_bytes <= WIRE_DATA_BYTES + unit_min(c);
     uint64_t least = last ? CONN_SILENCE_STEPS * conn_silence_step(h)
                           : clock_cycles(&h->clock, BLACK_HOLE_MIN_NS);
 

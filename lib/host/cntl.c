@@ -156,7 +156,8 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     }
     if (c->cntl.peer_seq != 0 && !seq32_before(c->cntl.peer_seq, v->seq)) {
         host_count(h, COUNT_drop_cntl_old);
-        if (v->h.flags & WIRE_SREQ)
+        /* a sealed one was perhaps recorded; a peer that misses the answer asks again */
+        if ((v->h.flags & WIRE_SREQ) && !c->security.sealed)
             conn_want(h, c, WANT_CNTL | WANT_FORCE);
         return false;
     }
@@ -339,16 +340,17 @@ bool cntl_waits(struct host *h, struct conn *c)
     return true;
 }
 
-uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room)
+uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room, uint32_t association)
 {
     struct wire_cntl v;
 
     memset(&v, 0, offsetof(struct wire_cntl, spans));
     v.seq = ++c->cntl.seq != 0 ? c->cntl.seq : ++c->cntl.seq;
     v.h.key = c->peer_key != 0 ? c->peer_key : c->own_key;
+    v.h.association = association;
     v.own_key = c->own_key;
     v.cntl_seen = c->cntl.peer_seq;
-    v.unit_max = conn_unit_max(h, &c->peer);
+    v.unit_max = conn_unit_max(h, &c->peer, c->security.sealed);
     flags_fill(c, &v);
     receiver_fill(h, c, &v, room);
     v.sent = c->tx.sent;

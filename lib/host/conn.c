@@ -14,13 +14,14 @@
 #define UNIT_ALIGN        64u /* bytes: whole cache lines of the buffers on both sides */
 #define LIMIT_BURST_UNITS 16u /* units in a burst, if a grant of burst 0 (no limit) is lowered */
 
-uint32_t conn_unit_max(const struct host *h, const struct addr *peer)
+uint32_t conn_unit_max(const struct host *h, const struct addr *peer, bool sealed)
 {
-    uint32_t room = h->cfg.mtu - (addr_is_v4(peer) ? 20u : 40u) - 8u - WIRE_DATA_BYTES;
+    uint32_t trailer = sealed ? WIRE_TRAILER_BYTES : 0;
+    uint32_t room = h->cfg.mtu - (addr_is_v4(peer) ? 20u : 40u) - 8u - WIRE_DATA_BYTES - trailer;
 
     if (room > 16 * UNIT_ALIGN)
         room &= ~(UNIT_ALIGN - 1);
-    return room < WIRE_UNIT_MAX ? room : WIRE_UNIT_MAX;
+    return RTE_MIN(room, WIRE_UNIT_MAX - trailer);
 }
 
 uint64_t conn_wait_tsc(const struct host *h, const struct conn *c)

@@ -122,6 +122,7 @@ struct conn_traced {
 /* Does the peer exist, at the address that it claims? Owned by handshake.c. timer.c repeats FIRST,
  * CNTL and END. */
 struct conn_handshake {
+    bool first_sent;    /* a FIRST has gone out */
     bool crowded;       /* the next hop became known only after a question for it was lost */
     bool unproven;      /* the connection is counted in host.unproven */
     bool proven;        /* the peer knows our key, so its address is not forged */
@@ -230,6 +231,16 @@ struct conn_unit {
     struct vt_black_hole black_hole;
 };
 
+/* Under which association the connection's packets are sealed. Owned by security.c. */
+struct conn_security {
+    bool sealed;     /* all packets are, both ways */
+    bool waits;      /* there was no association for a packet */
+    uint32_t peer;   /* of lib/assoc */
+    uint32_t number; /* at the acceptor: the association of the newest packet; an opener seals under
+                        the peer's newest */
+    uint64_t number_ns; /* when that association began */
+};
+
 /* The connection's end. Owned by conn.c; cntl.c receives and sends END. */
 struct conn_close {
     bool asked; /* the application wants our direction closed */
@@ -276,6 +287,7 @@ struct conn {
     struct conn_cntl cntl;
     struct conn_nak nak;
     struct conn_handshake handshake;
+    struct conn_security security;
     struct conn_close close;
     uint64_t data_at;  /* when the newest DATA came */
     uint64_t heard_at; /* last packet from the peer that had not come before */

@@ -68,6 +68,9 @@ void host_control_destroy(struct host_control *c)
         return;
     for (uint32_t i = 0; i < c->n; i++)
         rte_free(c->stats[i]);
+    assoc_destroy(c->assoc);
+    rte_free(c->leaving);
+    rte_free(c->firsts);
     rte_free(c->flows);
     rte_free(c->owners);
     rte_free(c->share);
@@ -83,7 +86,8 @@ void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps)
 void host_control_set_link(struct host_control *c, uint64_t link_Bps)
 {
     const struct host_config *cfg = &c->hosts[0]->cfg;
-    uint64_t unit = conn_unit_max(c->hosts[0], &cfg->address[0]);
+    uint64_t unit =
+        conn_unit_max(c->hosts[0], &cfg->address[0], cfg->security != HOST_SECURITY_NONE);
     unsigned __int128 rate = (unsigned __int128)link_Bps * unit / (cfg->mtu + LINK_OVERHEAD);
 
     c->link_Bps = link_Bps != 0 ? (uint64_t)rate : UINT64_MAX;
@@ -280,6 +284,7 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     if (interval_ns == 0)
         return;
     c->last = now;
+    association_run(c, now);
     c->time_ns += interval_ns;
     c->sample = (struct capacity_sample){.interval_ns = interval_ns,
                                          .link_Bps = c->link_Bps != UINT64_MAX ? c->link_Bps : 0};

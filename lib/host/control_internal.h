@@ -93,6 +93,14 @@ struct host_control {
     uint64_t path_rtt_max_ns; /* each connection limited by its path has a shortest round trip: the
                                  longest of these */
     struct capacity_sample sample; /* what was measured in this interval */
+    struct assoc *assoc;           /* NULL: security is none */
+    uint64_t wall_ns;
+    uint32_t secured[ASSOC_PEERS_MAX], n_secured; /* the numbers of peers in lib/assoc */
+    enum aead_library library;                    /* that seals packets */
+    uint8_t public_key[DH_BYTES];
+    uint64_t over_ns;            /* when associations that are over were last looked for */
+    struct table_firsts *firsts; /* for each slot */
+    uint8_t *leaving; /* for each slot: how many workers have not given its ciphers back yet */
     struct history history;
     struct trace trace;
     uint64_t noted_Bps; /* newest capacity in the history; noted_why: its reason */
@@ -113,6 +121,9 @@ static inline bool flow_stats_slack(const struct flow_stats *r)
 {
     return r->slack >= (r->few ? SLACK_FEW : SLACK_INTERVALS);
 }
+
+/* association.c: handshakes. Takes what workers want, and gives them associations. */
+void association_run(struct host_control *c, uint64_t now);
 
 /* override.c: the minimum (0: none) and the ceiling (UINT64_MAX: none) of one connection. */
 uint64_t override_min(const struct host_control *c, const struct flow_stats *r);

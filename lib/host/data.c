@@ -40,8 +40,8 @@ static bool sum_right(const struct rte_mbuf *m, const struct frame *f, uint64_t 
  * Copies the unit to dst and verifies it (dst NULL: verifies only). A corrupt unit leaves bytes in
  * a place that still counts as missing, and nothing else.
  */
-static bool unit_place(struct host *h, uint8_t *dst, const struct wire_data *d,
-                       const struct rte_mbuf *m, const struct frame *f)
+static bool plain_place(struct host *h, uint8_t *dst, const struct wire_data *d,
+                        const struct rte_mbuf *m, const struct frame *f)
 {
     uint32_t off = f->payload_off + WIRE_DATA_BYTES;
     bool stream = d->request_len >= PLACE_STREAM_BYTES;
@@ -184,7 +184,21 @@ struct data_unit {
     uint32_t done; /* the first request that was not complete before this packet */
     bool charged;  /* the unit counts against the grant: the packet is no copy that came late */
     bool ask;      /* the packet shows a gap that may be asked for */
+    const struct data_seal *seal; /* of a sealed packet, else NULL */
+    const uint8_t *clear;         /* payload of a sealed packet that was right */
 };
+
+/* Places the unit (dst NULL: verifies only). A sealed one has been verified: its checksum says no
+ * more than its tag. */
+static bool unit_place(struct host *h, uint8_t *dst, const struct data_unit *u,
+                       const struct rte_mbuf *m, const struct frame *f)
+{
+    if (u->seal == NULL)
+        return plain_place(h, dst, u->d, m, f);
+    if (dst != NULL)
+        place_copy(dst, u->clear, u->d->payload_len, u->d->request_len >= PLACE_STREAM_BYTES);
+    return true;
+}
 
 /* Verify: is the packet allowed here, and is it correct? Then its payload is put in its place.
  * False: it was dropped, and counted. */
@@ -196,11 +210,12 @@ static bool data_verify(struct host *h, struct conn *c, struct data_unit *u,
 
     if (c->state != HOST_OPEN) {
         host_count(h, COUNT_drop_state);
-        if (c->state == HOST_CLOSED)
+        if (c->state == HOST_CLOSED &&
+            (u->seal == NULL || security_data_open(h, u->seal, m, f) != NULL))
             conn_want(h, c, WANT_CNTL);
         return false;
     }
-    if (d->unit_bytes > conn_unit_max(h, &c->peer)) {
+    if (d->unit_bytes > conn_unit_max(h, &c->peer, c->security.sealed)) {
         host_count(h, COUNT_drop_unit_size);
         return false;
     }
@@ -224,8 +239,15 @@ static bool data_verify(struct host *h, struct conn *c, struct data_unit *u,
         host_count(h, COUNT_drop_over_grant);
         return false;
     }
-    if ((place && vt_receiver_anew(&c->rx, d) && !unit_place(h, NULL, d, m, f)) ||
-        !unit_place(h, place ? dst : NULL, d, m, f)) {
+    if (u->seal != NULL) {
+        u->clear = security_data_open(h, u->seal, m, f);
+        if (u->clear == NULL)
+            return false;
+        if (u->number == VT_NUMBER_NEW)
+            security_heard(h, c, u->seal->e);
+    }
+    if ((place && vt_receiver_anew(&c->rx, d) && !unit_place(h, NULL, u, m, f)) ||
+        !unit_place(h, place ? dst : NULL, u, m, f)) {
         host_count(h, COUNT_drop_sum);
         return false;
     }
@@ -302,9 +324,9 @@ static void data_decide(struct host *h, struct conn *c, const struct data_unit *
 }
 
 void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,
-               const struct frame *f)
+               const struct frame *f, const struct data_seal *seal)
 {
-    struct data_unit u = {.d = d};
+    struct data_unit u = {.d = d, .seal = seal};
 
     if (!data_verify(h, c, &u, m, f))
         return;

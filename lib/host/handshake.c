@@ -26,7 +26,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
         .pages = h->pages + (size_t)c->index * 2 * h->cfg.gaps,
         .page_count = h->cfg.gaps,
         .initial_request = (uint32_t)secret_u64(&h->random),
-        .unit_bytes = conn_unit_max(h, &c->peer),
+        .unit_bytes = conn_unit_max(h, &c->peer, c->security.sealed),
         .early = h->cfg.early,
         .ask_max_tsc = conn_silence_step(h),
         .go_back_n = c->go_back_n,
@@ -68,8 +68,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     grant_idle(h, c);
 }
 
-/* The route of an answer to the frame. */
-static struct frame_route route_back(const struct host *h, const struct frame *f)
+struct frame_route route_back(const struct host *h, const struct frame *f)
 {
     return (struct frame_route){
         .src_mac = h->cfg.mac,
@@ -87,25 +86,30 @@ static struct frame_route route_back(const struct host *h, const struct frame *f
  * with END (cookie 0) if no connection will come of it.
  */
 static void first_answer(struct host *h, const struct frame *f, const struct wire_first *v,
-                         uint64_t cookie)
+                         struct table_entry *e, uint64_t cookie)
 {
     struct frame_route route = route_back(h, f);
     struct wire_cntl a;
-    uint8_t bytes[WIRE_CNTL_MAX_BYTES];
+    uint8_t bytes[WIRE_CNTL_BYTES + WIRE_TRAILER_BYTES];
 
     memset(&a, 0, sizeof a);
     a.h.key = v->h.key;
+    a.h.association = e != NULL ? e->remote : 0;
     a.h.flags = cookie == 0 ? WIRE_END : 0;
     a.end = cookie == 0 ? WIRE_END_NOBODY : WIRE_END_NONE;
     a.cookie = cookie;
     a.own_key = v->h.key;
     a.seq = 1;
-    a.unit_max = conn_unit_max(h, &f->src);
+    a.unit_max = conn_unit_max(h, &f->src, e != NULL);
     a.ack = a.sent = pos_make(v->initial_request, 0);
     a.posted = v->initial_request;
     a.initial_request = a.close_request = v->answer_request;
     a.echo_ns = v->time_ns;
-    reply_other(h, tx_packet(h, &route, bytes, wire_put_cntl(bytes, &a)));
+    uint32_t len = wire_put_cntl(bytes, &a);
+
+    if (e != NULL)
+        len = security_seal(h, e, &route, bytes, len);
+    reply_other(h, tx_packet(h, &route, bytes, len));
 }
 
 /*
@@ -138,13 +142,13 @@ static bool cookie_right(struct host *h, const struct frame *f, const struct wir
     if (v->cookie == cookie || v->cookie == cookie_make(h, f, v, epoch - 1))
         return true;
     host_count(h, COUNT_drop_no_cookie);
-    first_answer(h, f, v, cookie);
+    first_answer(h, f, v, NULL, cookie);
     return false;
 }
 
 /* A waiting connection becomes the peer's. */
 static void first_accept(struct host *h, struct conn *c, const struct frame *f,
-                         const struct wire_first *v)
+                         const struct wire_first *v, struct table_entry *e)
 {
     c->peer = f->src;
     c->peer_key = v->h.key;
@@ -152,8 +156,15 @@ static void first_accept(struct host *h, struct conn *c, const struct frame *f,
     c->route = route_back(h, f);
     route_accept(h, c, &f->src_mac);
     c->handshake.allowance = WIRE_FIRST_BYTES;
-    c->handshake.unproven = true;
-    h->unproven++;
+    if (e != NULL) {
+        /* only the peer can have sealed the FIRST, and it is new: the address is not forged */
+        c->security = (struct conn_security){.sealed = true, .peer = e->peer};
+        security_heard(h, c, e);
+        c->handshake.proven = true;
+    } else {
+        c->handshake.unproven = true;
+        h->unproven++;
+    }
     vt_receiver_set_initial(&c->rx, v->initial_request);
     vt_sender_set_initial(&c->tx, v->answer_request);
     c->rx.go_back_n = c->tx.go_back_n = c->go_back_n;
@@ -169,12 +180,15 @@ static void first_accept(struct host *h, struct conn *c, const struct frame *f,
     conn_timer_update(h, c);
 }
 
-void first_take(struct host *h, const struct frame *f, const struct wire_first *v)
+void first_take(struct host *h, const struct frame *f, const struct wire_first *v,
+                struct table_entry *e)
 {
     struct conn_early_key key = {f->src, v->h.key, f->sport};
     struct conn *c = table_early_find(h, &key);
 
     if (c != NULL) {
+        if (!security_matches(h, c, e))
+            return;
         c->handshake.allowance += WIRE_FIRST_BYTES;
         host_count(h, COUNT_drop_first_duplicate);
         conn_want(h, c, WANT_CNTL);
@@ -184,14 +198,14 @@ void first_take(struct host *h, const struct frame *f, const struct wire_first *
 
     if (s == NULL) {
         host_count(h, COUNT_drop_no_listener);
-        first_answer(h, f, v, 0);
+        first_answer(h, f, v, e, 0);
         return;
     }
     if (s->head == NONE) {
         host_count(h, COUNT_drop_no_accept);
         return;
     }
-    if (h->unproven >= s->waiting && !cookie_right(h, f, v))
+    if (e == NULL && h->unproven >= s->waiting && !cookie_right(h, f, v))
         return;
     c = &h->conns[s->head];
     if (table_early_add(h, c, &key) != 0) {
@@ -199,5 +213,5 @@ void first_take(struct host *h, const struct frame *f, const struct wire_first *
         return;
     }
     table_service_remove(h, c);
-    first_accept(h, c, f, v);
+    first_accept(h, c, f, v, e);
 }

@@ -79,6 +79,9 @@ static const char *config_fault(const struct host_config *cfg)
         return "at most 8 neighbours may be fixed";
     if (cfg->head_pool == NULL || (cfg->tx_attach ? cfg->attach_pool : cfg->copy_pool) == NULL)
         return "mbuf pools are missing";
+    if (cfg->security != HOST_SECURITY_NONE &&
+        (cfg->copy_pool == NULL || cfg->secured_max == 0 || cfg->secured_max > ASSOC_PEERS_MAX))
+        return "security needs a pool for copies, and 1 to 1024 peers with keys";
     if (cfg->tx_lead_ns > LEAD_MAX_NS || (cfg->tx_lead_ns > 0 && cfg->tx_time_flag == 0))
         return "tx_lead must be at most 1 ms, with a flag for timestamps";
     if (cfg->occupancy != HOST_OCCUPANCY_OFF && !occupancy_law_right(&cfg->occupancy_law))
@@ -118,11 +121,12 @@ static int storage_create(struct host *h)
         h->grants_dirty == NULL || h->grants_words == NULL || h->newcomers.conns == NULL ||
         h->early == NULL)
         return -ENOMEM;
-    return 0;
+    return security_create(h);
 }
 
 static void storage_destroy(struct host *h)
 {
+    security_destroy(h);
     rte_hash_free(h->early);
     rte_free(h->newcomers.conns);
     rte_free(h->grants_words);
@@ -166,7 +170,11 @@ uint64_t host_memory_bytes(const struct host_config *cfg)
     uint64_t request = sizeof *h->requests + sizeof *h->buffers;
     uint64_t gap = 2 * sizeof *h->spans + 2 * sizeof *h->pages;
 
-    return sizeof *h + 2 * wheel_storage_bytes(cfg->conns) +
+    uint64_t secured = cfg->security != HOST_SECURITY_NONE
+                           ? assoc_slots(cfg->secured_max) * sizeof *h->table.entries
+                           : 0;
+
+    return sizeof *h + secured + 2 * wheel_storage_bytes(cfg->conns) +
            cfg->conns * (sizeof *h->conns + cfg->depth * request + cfg->gaps * gap);
 }
 
@@ -257,7 +265,7 @@ const struct host_config *host_get_config(const struct host *h)
 uint64_t host_next(const struct host *h, uint64_t now)
 {
     if (reply_waits(h) || h->cntl_list.head != NONE || h->data_list.head != NONE ||
-        __atomic_load_n(&h->grants_any, __ATOMIC_RELAXED) != 0)
+        __atomic_load_n(&h->grants_any, __ATOMIC_RELAXED) != 0 || security_waits(h))
         return now;
     uint64_t paced = wheel_next(h->pacing);
     uint64_t next =

@@ -30,6 +30,7 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
+#include "assoc/assoc.h"
 #include "base/spread.h"
 #include "control/occupancy.h"
 #include "pace/contract.h"
@@ -48,6 +49,13 @@ enum host_sum {
     HOST_SUM_SOFTWARE, /* computed here; on receipt folded into the placement copy */
     HOST_SUM_OFFLOAD,  /* computed by the NIC; on receipt the NIC's verdict counts, where it gives
                           one */
+};
+
+/* Are packets sealed under associations (assoc/assoc.h)? */
+enum host_security {
+    HOST_SECURITY_NONE,     /* no: sealed packets are dropped */
+    HOST_SECURITY_OFFERED,  /* those of peers with a key are, and only those */
+    HOST_SECURITY_REQUIRED, /* all: others are dropped, and get no answer */
 };
 
 /* The level that the receiver compares with thresholds (control/occupancy.h). */
@@ -149,11 +157,14 @@ struct host_config {
     bool ecn_off;   /* DATA are sent as not ECN-capable: vt/ecn.h */
     bool exception; /* frames that are not Sluice's wait for host_exceptions(); false: they are
                        dropped */
-    bool tx_attach; /* payload is attached, not copied: the port has MULTI_SEGS and can read
-                       application memory */
+    enum host_security security;
+    uint32_t secured_max; /* peers with a key, 1 .. ASSOC_PEERS_MAX; unless security is none */
+    bool tx_attach;       /* payload is attached, not copied: the port has MULTI_SEGS and can read
+                             application memory */
     struct rte_mempool *head_pool;   /* room >= RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 */
     struct rte_mempool *attach_pool; /* mbufs without data room, for attached payload */
-    struct rte_mempool *copy_pool;   /* one or more for each frame; used if !tx_attach */
+    struct rte_mempool *copy_pool;   /* one or more for each frame; used if !tx_attach, and for
+                                        sealed packets */
 };
 
 /* The memory that host_create() takes; less than a tenth of it is not counted. */
@@ -236,7 +247,8 @@ struct host_connect {
 
 /* Returns the connection's number (>= 0), or -ENOSPC, -EINVAL (peer unset, ourselves, or of a
  * family in which we have no address), -EHOSTUNREACH (off-link and no gateway), -EADDRNOTAVAIL
- * (another station has our address: host_claim()). Sends and receives may be posted at once. */
+ * (another station has our address: host_claim()), -EACCES (security is required, and no key is
+ * known for this peer). Sends and receives may be posted at once. */
 int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now);
 
 /*
@@ -402,6 +414,26 @@ void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps);
 /* Sets the rate of the port's link, counting all that is on it: no more can arrive. 0: not known,
  * as at the start. */
 void host_control_set_link(struct host_control *c, uint64_t link_Bps);
+
+/*
+ * Gives control the keys of this host, and the library that seals its packets. Hosts whose security
+ * is not none need it, before they run. cfg->peers_max is the hosts' secured_max. Returns 0, or
+ * -ENOMEM with a message.
+ */
+int host_control_secure(struct host_control *c, const struct assoc_config *cfg,
+                        enum aead_library library, char *err, size_t err_len);
+/* Sets the time since 1970 for the handshakes of the next host_control(). It may go back. */
+void host_control_set_wall(struct host_control *c, uint64_t wall_ns);
+/*
+ * Replaces the peers with keys, at any time, as assoc_set_peers() does; same errors, -ENOMEM, and
+ * -EAGAIN: a worker has no room for the news. Connections of a peer that is gone or changed end
+ * with -EACCES.
+ */
+int host_control_set_secured(struct host_control *c, const struct assoc_peer *peers, uint32_t n);
+/* [any] What handshakes came to; NULL without host_control_secure(). */
+const struct assoc_counters *host_control_handshakes(const struct host_control *c);
+/* What is known of peer i of host_control_set_secured(). */
+void host_control_secured(const struct host_control *c, uint32_t i, struct assoc_state *out);
 
 /*
  * What is set for the peers of one network: how each of their connections counts when the capacity

@@ -12,6 +12,9 @@
 #include <rte_hash.h>
 #include <rte_mbuf.h>
 
+#include "assoc/mail.h"
+#include "assoc/seal.h"
+#include "assoc/table.h"
 #include "base/clock.h"
 #include "base/counter.h"
 #include "base/mul_div.h"
@@ -45,22 +48,21 @@
 /* clang-format off */
 #define HOST_COUNTERS(X)                                                                           \
     X(rx_frames) X(rx_bytes) X(rx_arp) X(rx_echo) X(rx_neighbor) X(rx_first) X(rx_data)            \
-    X(rx_cntl) X(rx_rcntl) X(rx_ce) X(rx_foreign) X(rx_exception)                                           \
-    X(drop_other) X(drop_short) X(drop_ip) X(drop_fragment) X(drop_udp) X(drop_vlan)               \
-    X(drop_not_ours) X(drop_source) X(drop_port) X(drop_no_sum) X(drop_sum) X(drop_icmp)           \
-    X(drop_wire_short)                                                                             \
-    X(drop_wire_version) X(drop_wire_type) X(drop_wire_security) X(drop_wire_flags)                \
-    X(drop_wire_field) X(drop_wire_length) X(drop_unknown_key) X(drop_unknown_early)               \
-    X(drop_address) X(drop_state) X(drop_unit_size) X(drop_no_listener) X(drop_no_accept)          \
-    X(drop_no_cookie)                                                                              \
+    X(rx_cntl) X(rx_rcntl) X(rx_ce) X(rx_foreign) X(rx_exception) X(drop_other) X(drop_short)      \
+    X(drop_ip) X(drop_fragment) X(drop_udp) X(drop_vlan) X(drop_not_ours) X(drop_source)           \
+    X(drop_port) X(drop_no_sum) X(drop_sum) X(drop_icmp) X(drop_wire_short) X(drop_wire_version)   \
+    X(drop_wire_type) X(drop_wire_security) X(drop_wire_flags) X(drop_wire_field)                  \
+    X(drop_wire_length) X(drop_unknown_key) X(drop_unknown_early) X(drop_address) X(drop_state)    \
+    X(drop_unit_size) X(drop_no_listener) X(drop_no_accept) X(drop_no_cookie) X(drop_plain)        \
+    X(drop_association) X(drop_seal) X(drop_replay) X(drop_handshake_full)                         \
+    X(drop_handshake_address) X(drop_handshake_mac) X(rx_handshake) X(tx_handshake)                \
     X(drop_early_off) X(drop_first_duplicate) X(drop_duplicate) X(drop_unposted)                   \
-    X(drop_out_of_order) X(drop_no_room) X(drop_too_long) X(drop_mismatch) X(drop_beyond) X(drop_over_grant)          \
-    X(drop_cntl_old) X(drop_cntl_ack) X(drop_rcntl_old) X(drop_foreign_full)                       \
-    X(drop_exception_full) X(drop_neighbor_limit) X(rx_conflict) X(tx_claim)                       \
-    X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf)             \
-    X(tx_replies_full) X(tx_replies_limited) X(conns_ecn_off)                                      \
-    X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full) X(keys_renewed) \
-    X(units_cut) X(control_stalls)
+    X(drop_out_of_order) X(drop_no_room) X(drop_too_long) X(drop_mismatch) X(drop_beyond)          \
+    X(drop_over_grant) X(drop_cntl_old) X(drop_cntl_ack) X(drop_rcntl_old) X(drop_foreign_full)    \
+    X(drop_exception_full) X(drop_neighbor_limit) X(rx_conflict) X(tx_claim) X(tx_frames)          \
+    X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf) X(tx_replies_full)       \
+    X(tx_replies_limited) X(conns_ecn_off) X(conns_opened) X(conns_accepted) X(conns_closed)       \
+    X(conns_failed) X(conns_full) X(keys_renewed) X(units_cut) X(control_stalls)
 
 enum host_counter_id {
 #define X(name) COUNT_##name,
@@ -120,7 +122,7 @@ struct host_service {
     uint64_t waiting;    /* how many they are; also read by other workers */
 };
 
-enum reply_kind { REPLY_NEIGHBORS, REPLY_OTHERS, REPLY_KINDS };
+enum reply_kind { REPLY_NEIGHBORS, REPLY_OTHERS, REPLY_HANDSHAKES, REPLY_KINDS };
 
 struct reply_queue {
     struct rte_mbuf *m[HOST_REPLIES_MAX];
@@ -135,6 +137,14 @@ enum link_verdict {
     LINK_SHARE,  /* goes to the port's other workers, then to the kernel */
     LINK_KERNEL, /* read here; goes to the kernel, too */
     LINK_OTHER,  /* not understood */
+};
+
+/* How often something may be done for a peer with a key. */
+struct peer_turns {
+    uint64_t wanted_ns;      /* when an association was last asked for; 0: never */
+    uint64_t asked;          /* number of the newest INIT that this worker has sent; 0: none */
+    uint64_t interval;       /* of control */
+    uint32_t inits, answers; /* looked at in that interval, of those from its addresses */
 };
 
 struct conn_list {
@@ -206,6 +216,13 @@ struct host {
                                                     run it counts as stalled (0: never) */
     uint64_t trace_pause_tsc;                    /* TRACE_PAUSE_NS */
     struct trace trace;
+    /* unless security is none */
+    struct mailbox mailbox; /* to and from control */
+    struct table table;
+    struct mail_networks *networks; /* of peers with keys; NULL: not known yet */
+    struct peer_turns *peers;       /* by the number of a peer */
+    uint64_t macs_interval;         /* of control */
+    uint32_t macs;                  /* verified in that interval */
     /* storage */
     struct vt_request *requests;
     struct vt_buffer *buffers;
@@ -298,7 +315,7 @@ void conn_has_completion(struct host *h, struct conn *c);
 void conn_free_check(struct host *h, struct conn *c);
 /* The connection's oldest request is over, but the port still refers to the request's memory. */
 void conn_lingers(struct host *h, struct conn *c);
-uint32_t conn_unit_max(const struct host *h, const struct addr *peer);
+uint32_t conn_unit_max(const struct host *h, const struct addr *peer, bool sealed);
 uint64_t conn_wait_tsc(const struct host *h, const struct conn *c);
 uint64_t conn_silence_step(const struct host *h);
 uint64_t conn_again_tsc(const struct host *h, struct conn *c);
@@ -316,7 +333,11 @@ void conn_release_cntl(struct host *h, struct conn *c);
  * parts; first_take() takes a peer's FIRST. */
 void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps,
                 uint64_t first_burst_bytes);
-void first_take(struct host *h, const struct frame *f, const struct wire_first *v);
+/* The route of an answer to the frame. */
+struct frame_route route_back(const struct host *h, const struct frame *f);
+/* e: the association of a sealed FIRST, else NULL. */
+void first_take(struct host *h, const struct frame *f, const struct wire_first *v,
+                struct table_entry *e);
 
 /* timer.c */
 void timer_run(struct host *h);
@@ -353,7 +374,9 @@ static inline uint64_t cntl_late_ns(const struct conn *c, uint64_t trip_ns)
  * reason only.
  */
 bool cntl_waits(struct host *h, struct conn *c);
-uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room);
+/* association: the peer's number of it; 0: the packet is plain. */
+uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room,
+                    uint32_t association);
 
 /* black_hole.c: a path that drops packets for their size. black_hole_take() is called for each new
  * CNTL, after the sending half has taken it. seen: the peer has seen the CNTL of ours that is
@@ -362,13 +385,67 @@ void black_hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, 
 /* Sets the unit size to use from now on. */
 void unit_apply(struct host *h, struct conn *c);
 
-/* data.c: DATA in */
+/* Of a sealed DATA packet: its association, and the header that was parsed. */
+struct data_seal {
+    struct table_entry *e;
+    uint8_t header[WIRE_DATA_BYTES];
+};
+
+/* data.c: DATA in. seal: NULL, if the packet is not sealed. */
 void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,
-               const struct frame *f);
+               const struct frame *f, const struct data_seal *seal);
 
 /* tx.c */
 struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, const uint8_t *payload,
                            uint32_t len);
+
+/* security.c: associations, as far as connections and packets need them. A connection that is
+ * sealed has an association while security_entry() is not NULL. */
+int security_create(struct host *h);
+void security_destroy(struct host *h);
+/* Does control want anything done? */
+static inline bool security_waits(const struct host *h)
+{
+    return h->mailbox.down != NULL && mail_waits(h->mailbox.down);
+}
+/* Decides whether a connection that we open is sealed. Returns 0 or -EACCES. */
+int security_connect(struct host *h, struct conn *c);
+/* The association under which the connection's next packet is sealed; NULL: there is none. Asks for
+ * one, or for the next one, if it is time. */
+struct table_entry *security_entry(struct host *h, struct conn *c);
+/* The peer does not answer under the association that there is. */
+void security_doubt(struct host *h, struct conn *c);
+/* A sealed packet of the connection was right. */
+void security_heard(struct host *h, struct conn *c, struct table_entry *e);
+/* Hands an INIT, RESPONSE or COOKIE to control. back: the route of an answer. */
+void security_handshake(struct host *h, const uint8_t *p, uint32_t len, const struct wire_header *w,
+                        const struct frame_route *back);
+/* May the packet be sealed, or not be, as it is? If it is sealed, *e is its association, and *inner
+ * is the frame without the trailer. False: it was dropped, and counted. */
+bool security_admit(struct host *h, const struct frame *f, const struct wire_header *w,
+                    struct frame *inner, struct table_entry **e);
+/* Do the connection and the packet agree about the association? False: dropped, and counted. */
+bool security_matches(struct host *h, const struct conn *c, const struct table_entry *e);
+/* Is the sealed FIRST or CNTL at p right, and no repetition of a FIRST? If not, it is counted as
+ * dropped. */
+bool security_state_right(struct host *h, struct table_entry *e, const uint8_t *p,
+                          const struct frame *f);
+/* The payload of sealed DATA, until the next call; NULL: it was changed, and counted as dropped. */
+const uint8_t *security_data_open(struct host *h, const struct data_seal *seal,
+                                  const struct rte_mbuf *m, const struct frame *f);
+/* Seals a FIRST or CNTL of len bytes at p for this route. Returns its new length. */
+uint32_t security_seal(struct host *h, struct table_entry *e, const struct frame_route *route,
+                       uint8_t *p, uint32_t len);
+
+/* rekey.c: takes what control has decided. True: the handshake packet in *m, m->len bytes, is to be
+ * sent to m->route; to be called again then, if another one can be sent. */
+bool rekey_run(struct host *h, struct mail *m);
+
+/* Bytes behind each packet of the connection. */
+static inline uint32_t conn_trailer(const struct conn *c)
+{
+    return c->security.sealed ? WIRE_TRAILER_BYTES : 0;
+}
 
 /* route.c: the next hop of packets to a peer */
 int route_family(const struct host *h,
@@ -440,6 +517,9 @@ bool claim_hear(struct host *h, const struct neigh *n, const struct frame *f);
 void reply_init(struct host *h);
 void reply_neighbor(struct host *h, const uint8_t *frame, uint16_t len, bool answer);
 void reply_other(struct host *h, struct rte_mbuf *m); /* takes m; NULL: nothing */
+/* May reply_handshake() be called? */
+bool reply_has_room(const struct host *h);
+void reply_handshake(struct host *h, struct rte_mbuf *m); /* as reply_other() */
 uint16_t reply_take(struct host *h, struct rte_mbuf **m, uint16_t max);
 bool reply_waits(const struct host *h);
 void reply_drop(struct host *h);

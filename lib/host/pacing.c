@@ -34,7 +34,8 @@ static uint64_t leaves_at(const struct host *h, const struct conn *c, uint64_t a
  * bytes of frames, if all units are full. */
 static uint64_t peak_of_frames(const struct conn *c)
 {
-    uint64_t unit = c->tx.unit_bytes, head = frame_header_len(&c->route) + WIRE_DATA_BYTES;
+    uint64_t unit = c->tx.unit_bytes,
+             head = frame_header_len(&c->route) + WIRE_DATA_BYTES + conn_trailer(c);
     unsigned __int128 peak = (unsigned __int128)c->pacing.peak_Bps * (unit + head) / unit;
 
     return peak < CREDIT_RATE_MAX_BPS ? (uint64_t)peak : CREDIT_RATE_MAX_BPS;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Small frames that belong to no connection. The transmit walk sends them before DATA. Any station
- * may make us send them, so slots and rate are limited, and neither kind can take what the other
+ * may make us send them, so slots and rate are limited, and no kind can take what another
  * needs:
  *
  *   neighbours   questions of ours, and answers to ARP and ND: without these nobody reaches us.
  *                Questions are few (neighbor.h), and have slots that answers must leave free.
  *   others       echo, and answers to FIRST.
+ *   handshakes   INIT, RESPONSE and COOKIE. Their rate needs no limit here: control makes few in an
+ *                interval.
  *
  * Rates, by worker: answers to neighbours 1.25 MB/s, some 20 000 frames, more than the hosts of a
  * large link ask in a second; others 12.5 MB/s, 1 % of a 10 Gbit/s link: 50 000 answers to FIRST,
@@ -81,6 +83,19 @@ void reply_other(struct host *h, struct rte_mbuf *m)
     q->m[q->n++] = m;
 }
 
+bool reply_has_room(const struct host *h)
+{
+    return h->replies[REPLY_HANDSHAKES].n < HOST_REPLIES_MAX;
+}
+
+void reply_handshake(struct host *h, struct rte_mbuf *m)
+{
+    struct reply_queue *q = &h->replies[REPLY_HANDSHAKES];
+
+    if (m != NULL)
+        q->m[q->n++] = m;
+}
+
 uint16_t reply_take(struct host *h, struct rte_mbuf **m, uint16_t max)
 {
     uint16_t sum = 0;
@@ -99,7 +114,11 @@ uint16_t reply_take(struct host *h, struct rte_mbuf **m, uint16_t max)
 
 bool reply_waits(const struct host *h)
 {
-    return h->replies[REPLY_NEIGHBORS].n > 0 || h->replies[REPLY_OTHERS].n > 0;
+    uint32_t n = 0;
+
+    for (unsigned int k = 0; k < REPLY_KINDS; k++)
+        n += h->replies[k].n;
+    return n > 0;
 }
 
 void reply_drop(struct host *h)

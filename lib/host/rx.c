@@ -9,6 +9,7 @@
 
 #include "host/host_internal.h"
 #include "vt/place.h"
+#include "wire/assoc.h"
 
 #define HEAD_MIN      122u /* bytes: the longest headers of a DATA packet, read in one piece */
 #define BURST_MAX     64u
@@ -90,8 +91,10 @@ static void key_missed(struct host *h, const struct wire_header *w)
         conn_want(h, c, WANT_CNTL | WANT_SREQ);
 }
 
-/* Finds the connection a packet belongs to, or counts why there is none. */
-static struct conn *conn_find(struct host *h, const struct frame *f, const struct wire_header *w)
+/* Finds the connection a packet belongs to, or counts why there is none. e: the association of a
+ * sealed packet. */
+static struct conn *conn_find(struct host *h, const struct frame *f, const struct wire_header *w,
+                              const struct table_entry *e)
 {
     struct conn_early_key key = {f->src, w->key, f->sport};
     struct conn *c = w->flags & WIRE_EARLY ? table_early_find(h, &key) : table_by_key(h, w->key);
@@ -106,8 +109,10 @@ static struct conn *conn_find(struct host *h, const struct frame *f, const struc
         host_count(h, COUNT_drop_address);
         return NULL;
     }
+    if (!security_matches(h, c, e))
+        return NULL;
     if (!(w->flags & WIRE_EARLY))
-        conn_prove(h, c);
+        conn_prove(h, c); /* a sealed connection is proved since its FIRST */
     else if (c->handshake.allowance < ALLOWANCE_MAX)
         c->handshake.allowance += f->payload_len;
     return c;
@@ -125,49 +130,76 @@ static bool sum_right(const struct host *h, const struct rte_mbuf *m, const stru
             frame_udp_sum_ok(p, f, frame_sum(p + f->payload_off, f->payload_len)));
 }
 
-/* CNTL, RCNTL and FIRST: they are small, so they are verified as a whole before they are used. True
- * if the mbuf was taken over. */
-static bool state_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
-                       const struct wire_header *w)
+/* A packet of connections that is not DATA. All begin with the same header. */
+union state_packet {
+    struct wire_header h;
+    struct wire_first first;
+    struct wire_cntl cntl;
+    struct wire_rcntl rcntl;
+};
+
+/* Parses and verifies len bytes at p: these packets are small, so that is done with the whole
+ * packet before it is used. A sealed one is copied first: the port's memory may be another
+ * process's, which could change the packet between its parts. p then has a trailer, too. */
+static bool state_parse(struct host *h, const struct rte_mbuf *m, const struct frame *f,
+                        enum wire_type type, struct table_entry *e, union state_packet *u)
 {
     const uint8_t *p = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
-    enum wire_verdict v = WIRE_OK;
-    struct conn *c = NULL;
-    union {
-        struct wire_first first;
-        struct wire_cntl cntl;
-        struct wire_rcntl rcntl;
-    } u;
+    uint8_t copy[WIRE_CNTL_MAX_BYTES + WIRE_TRAILER_BYTES];
+    uint32_t len = f->payload_len;
+    enum wire_verdict v;
 
-    if (w->type == WIRE_FIRST)
-        v = wire_parse_first(p, f->payload_len, &u.first);
-    else if (w->type == WIRE_CNTL)
-        v = wire_parse_cntl(p, f->payload_len, &u.cntl);
+    if (e != NULL && len <= WIRE_CNTL_MAX_BYTES)
+        p = memcpy(copy, p, len + WIRE_TRAILER_BYTES);
+    if (e != NULL && len > WIRE_CNTL_MAX_BYTES)
+        v = WIRE_BAD_LENGTH;
+    else if (type == WIRE_FIRST)
+        v = wire_parse_first(p, len, &u->first);
+    else if (type == WIRE_CNTL)
+        v = wire_parse_cntl(p, len, &u->cntl);
     else
-        v = wire_parse_rcntl(p, f->payload_len, &u.rcntl);
+        v = wire_parse_rcntl(p, len, &u->rcntl);
     if (v != WIRE_OK) {
         verdict_count(h, v);
         return false;
     }
+    if (e != NULL)
+        return security_state_right(h, e, p, f);
     if (!sum_right(h, m, f)) {
         host_count(h, COUNT_drop_sum);
         return false;
     }
-    if (w->type == WIRE_FIRST) {
+    return true;
+}
+
+/* CNTL, RCNTL and FIRST. True if the mbuf was taken over. */
+static bool state_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
+                       enum wire_type type, struct table_entry *e)
+{
+    union state_packet u;
+
+    if (!state_parse(h, m, f, type, e, &u))
+        return false;
+    if (type == WIRE_FIRST) {
         host_count(h, COUNT_rx_first);
         uint8_t worker = handover_first(h, f, &u.first);
 
         if (worker != h->cfg.worker)
             return foreign_keep(h, m, worker);
-        first_take(h, f, &u.first);
+        first_take(h, f, &u.first, e);
         return false;
     }
-    c = conn_find(h, f, w);
+    struct conn *c = conn_find(h, f, &u.h, e);
+
     if (c == NULL)
         return false;
-    if (w->type == WIRE_CNTL) {
+    if (type == WIRE_CNTL) {
         host_count(h, COUNT_rx_cntl);
-        if (cntl_take(h, c, &u.cntl) && !(w->flags & WIRE_EARLY))
+        if (!cntl_take(h, c, &u.cntl))
+            return false;
+        if (e != NULL)
+            security_heard(h, c, e);
+        if (!(u.h.flags & WIRE_EARLY))
             route_heard(h, c, &f->src_mac);
     } else {
         host_count(h, COUNT_rx_rcntl);
@@ -176,13 +208,82 @@ static bool state_take(struct host *h, struct rte_mbuf *m, const struct frame *f
     return false;
 }
 
+/* DATA. True if the mbuf was taken over. */
+static bool unit_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
+                      const struct wire_header *w, struct table_entry *e)
+{
+    const uint8_t *p = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
+    uint32_t head = RTE_MIN(f->payload_len, (uint32_t)m->data_len - f->payload_off);
+    struct data_seal seal = {.e = e};
+    struct wire_data d;
+
+    if ((w->flags & WIRE_EARLY) && h->cfg.early == 0) {
+        host_count(h, COUNT_drop_early_off);
+        return false;
+    }
+    if (e != NULL && head >= WIRE_DATA_BYTES) /* as in state_parse() */
+        p = memcpy(seal.header, p, WIRE_DATA_BYTES);
+    enum wire_verdict v = wire_parse_data(p, head, f->payload_len, &d);
+
+    if (v != WIRE_OK) {
+        verdict_count(h, v);
+        return false;
+    }
+    struct conn *c = conn_find(h, f, &d.h, e);
+
+    if (c != NULL) {
+        host_count(h, COUNT_rx_data);
+        data_take(h, c, &d, m, f, e != NULL ? &seal : NULL);
+    }
+    return false;
+}
+
+/* INIT, RESPONSE and COOKIE go to control. */
+static void handshake_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
+                           const struct wire_header *w)
+{
+    if (m->nb_segs > 1 && rte_pktmbuf_linearize(m) != 0) {
+        host_count(h, COUNT_drop_short);
+        return;
+    }
+    if (!sum_right(h, m, f)) {
+        host_count(h, COUNT_drop_sum);
+        return;
+    }
+    const uint8_t *p = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
+    struct frame_route back = route_back(h, f);
+    struct wire_header again;
+    enum wire_verdict v = w->type == WIRE_INIT ? wire_parse_init(p, f->payload_len, &again)
+                          : w->type == WIRE_RESPONSE
+                              ? wire_parse_response(p, f->payload_len, &again)
+                              : wire_parse_cookie(p, f->payload_len, &again);
+
+    if (v != WIRE_OK)
+        verdict_count(h, v);
+    else
+        security_handshake(h, p, f->payload_len, &again, &back);
+}
+
+/* Parses the common header. A host without keys knows no associations. */
+static enum wire_verdict header_verdict(const struct host *h, const uint8_t *p, uint32_t len,
+                                        struct wire_header *w)
+{
+    enum wire_verdict v = wire_parse_header(p, len, w);
+
+    if (v != WIRE_OK || h->cfg.security != HOST_SECURITY_NONE)
+        return v;
+    if (wire_is_handshake(w->type))
+        return WIRE_BAD_TYPE;
+    return w->association != 0 ? WIRE_BAD_SECURITY : WIRE_OK;
+}
+
 /* True if the mbuf was taken over. */
 static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *f)
 {
     const uint8_t *p = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
     uint32_t head = RTE_MIN(f->payload_len, (uint32_t)m->data_len - f->payload_off);
     struct wire_header w;
-    enum wire_verdict v = wire_parse_header(p, head, &w);
+    enum wire_verdict v = header_verdict(h, p, head, &w);
 
     if (f->dport != h->cfg.udp_port && (v != WIRE_OK || !source_takes(h, f, &w))) {
         if (v == WIRE_OK)
@@ -193,38 +294,30 @@ static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *
         verdict_count(h, v);
         return false;
     }
+    if (wire_is_handshake(w.type)) {
+        handshake_take(h, m, f, &w);
+        return false;
+    }
     uint8_t worker = handover_worker(h, f, &w);
 
     if (worker != h->cfg.worker)
         return foreign_keep(h, m, worker);
-    if (f->udp_sum == 0 && h->cfg.rx_sum != HOST_SUM_NONE && !h->cfg.rx_unsummed) {
+    struct frame inner;
+    struct table_entry *e;
+
+    if (!security_admit(h, f, &w, &inner, &e))
+        return false;
+    if (e == NULL && f->udp_sum == 0 && h->cfg.rx_sum != HOST_SUM_NONE && !h->cfg.rx_unsummed) {
         host_count(h, COUNT_drop_no_sum);
         return false;
     }
     if (w.type != WIRE_DATA) {
         if (head == f->payload_len || rte_pktmbuf_linearize(m) == 0)
-            return state_take(h, m, f, &w);
+            return state_take(h, m, e != NULL ? &inner : f, w.type, e);
         host_count(h, COUNT_drop_short);
         return false;
     }
-    if ((w.flags & WIRE_EARLY) && h->cfg.early == 0) {
-        host_count(h, COUNT_drop_early_off);
-        return false;
-    }
-    struct wire_data d;
-
-    v = wire_parse_data(p, head, f->payload_len, &d);
-    if (v != WIRE_OK) {
-        verdict_count(h, v);
-        return false;
-    }
-    struct conn *c = conn_find(h, f, &w);
-
-    if (c != NULL) {
-        host_count(h, COUNT_rx_data);
-        data_take(h, c, &d, m, f);
-    }
-    return false;
+    return unit_take(h, m, e != NULL ? &inner : f, &w, e);
 }
 
 static enum host_counter_id kind_counter(enum frame_kind k)

@@ -69,6 +69,8 @@ bool source_takes(struct host *h, const struct frame *f, const struct wire_heade
     if (h->cfg.source_first == 0 || f->dport < h->cfg.source_first ||
         f->dport > h->cfg.source_last || (w->flags & WIRE_EARLY)) /* openers get no EARLY packets */
         return false;
+    if (wire_is_handshake(w->type)) /* an answer to an INIT, which a connection's port sent */
+        return h->cfg.security != HOST_SECURITY_NONE;
     if (table_key_worker(h, w->key) != h->cfg.worker)
         return !h->given && table_key_worker(h, w->key) < h->cfg.workers;
     c = table_by_key(h, w->key);

@@ -70,8 +70,10 @@ static void alive_check(struct host *h, struct conn *c)
         return;
     }
     c->alive_at = since + (steps + 1) * step;
-    if (steps > 0)
+    if (steps > 0) {
+        security_doubt(h, c);
         conn_want(h, c, WANT_CNTL | WANT_SREQ);
+    }
     if (steps != c->pacing.silent_steps) {
         c->pacing.silent_steps = steps;
         host_note(h, c, TRACE_SILENCE, (uint16_t)steps, clock_ns(&h->clock, quiet), 0);

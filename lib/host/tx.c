@@ -11,7 +11,8 @@
 
 #define EARLY_BYTES    16384ull
 #define FEW_BYTES      4096ull
-#define TURN_UNITS     8u     /* units a connection sends before the next has its turn */
+#define FIRST_DOUBT    2u /* after this many unanswered FIRST, the peer may have been restarted */
+#define TURN_UNITS     8u /* units a connection sends before the next has its turn */
 #define REFERENCES_MAX 60000u /* mbufs that refer to one request's memory: counted in 16 bits */
 
 /* An mbuf for a small packet; NULL, and counted, if there is none. */
@@ -84,12 +85,14 @@ static void sum_set(struct host *h, struct rte_mbuf *m, const struct conn *c,
 {
     uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
     uint16_t head = frame_header_len(&c->route);
+    uint32_t len = WIRE_DATA_BYTES + u->len + conn_trailer(c);
 
     if (h->cfg.tx_sum == HOST_SUM_NONE)
         return;
     if (h->cfg.tx_sum == HOST_SUM_SOFTWARE) {
-        frame_set_udp_sum(p, &c->route, WIRE_DATA_BYTES + u->len,
-                          frame_sum(p + head, WIRE_DATA_BYTES) + unit_sum(u));
+        frame_set_udp_sum(p, &c->route, len,
+                          c->security.sealed ? place_mbuf_sum(m, head, len)
+                                             : frame_sum(p + head, WIRE_DATA_BYTES) + unit_sum(u));
         return;
     }
     bool v4 = addr_is_v4(&c->route.src);
@@ -97,13 +100,15 @@ static void sum_set(struct host *h, struct rte_mbuf *m, const struct conn *c,
     m->l2_len = c->route.vlan == FRAME_VLAN_NONE ? 14 : 18;
     m->l3_len = v4 ? 20 : 40;
     m->ol_flags |= RTE_MBUF_F_TX_UDP_CKSUM | (v4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6);
-    frame_set_pseudo_sum(p, &c->route, WIRE_DATA_BYTES + u->len);
+    frame_set_pseudo_sum(p, &c->route, len);
 }
 
-static void data_header(struct host *h, struct conn *c, const struct vt_unit *u, uint8_t *p)
+static void data_header(struct host *h, struct conn *c, const struct vt_unit *u,
+                        const struct table_entry *e, uint8_t *p)
 {
     struct wire_data d = {
         .h = {.flags = u->flags | (c->peer_key == 0 ? WIRE_EARLY : 0),
+              .association = e != NULL ? e->remote : 0,
               .key = c->peer_key != 0 ? c->peer_key : c->own_key},
         .packet = c->tx.packet,
         .time_ns = host_now_ns(h),
@@ -128,11 +133,40 @@ static bool unit_chain(struct host *h, struct rte_mbuf *m, const struct vt_unit 
     return last != NULL;
 }
 
-/* Copies the unit behind the headers. A buffer counts its bytes in 16 bits and has some of its own
- * besides, so the longest frames take two. False if there is no mbuf. */
-static bool unit_copy(struct host *h, struct rte_mbuf *m, const struct vt_unit *u)
+/* One more buffer at the end of a chain; NULL if there is none. */
+static struct rte_mbuf *chain_grow(struct host *h, struct rte_mbuf *m, struct rte_mbuf *last)
+{
+    last->next = rte_pktmbuf_alloc(h->cfg.copy_pool);
+    m->nb_segs += last->next != NULL;
+    return last->next;
+}
+
+/* Writes the trailer of a sealed unit behind it. It lies in one buffer. */
+static bool trailer_copy(struct host *h, struct rte_mbuf *m, struct table_entry *e)
+{
+    struct rte_mbuf *last = rte_pktmbuf_lastseg(m);
+
+    if (rte_pktmbuf_tailroom(last) < WIRE_TRAILER_BYTES)
+        last = chain_grow(h, m, last);
+    if (last == NULL)
+        return false;
+    seal_data_end(&h->table, e, rte_pktmbuf_mtod_offset(last, uint8_t *, last->data_len));
+    last->data_len = (uint16_t)(last->data_len + WIRE_TRAILER_BYTES);
+    m->pkt_len += WIRE_TRAILER_BYTES;
+    return true;
+}
+
+/* Copies the unit behind the headers, which are complete, or seals it in the same pass (e not
+ * NULL). A buffer counts its bytes in 16 bits and has some of its own besides, so the longest
+ * frames take two. False if there is no mbuf. */
+static bool unit_copy(struct host *h, struct rte_mbuf *m, const struct vt_unit *u,
+                      struct table_entry *e)
 {
     struct rte_mbuf *last = m;
+
+    if (e != NULL)
+        seal_data(&h->table, e,
+                  rte_pktmbuf_mtod_offset(m, const uint8_t *, m->data_len - WIRE_DATA_BYTES));
 
     for (unsigned int i = 0; i < 2; i++) {
         const uint8_t *from = u->pieces[i].data;
@@ -141,33 +175,38 @@ static bool unit_copy(struct host *h, struct rte_mbuf *m, const struct vt_unit *
         while (left > 0) {
             uint16_t n = (uint16_t)RTE_MIN(left, (uint64_t)rte_pktmbuf_tailroom(last));
 
+            uint8_t *to = rte_pktmbuf_mtod_offset(last, uint8_t *, last->data_len);
+
             if (n == 0) {
-                last->next = rte_pktmbuf_alloc(h->cfg.copy_pool);
-                if (last->next == NULL)
+                last = chain_grow(h, m, last);
+                if (last == NULL)
                     return false;
-                last = last->next;
-                m->nb_segs++;
                 continue;
             }
-            memcpy(rte_pktmbuf_mtod_offset(last, uint8_t *, last->data_len), from, n);
+            if (e != NULL)
+                seal_data_bytes(e, to, from, n);
+            else
+                memcpy(to, from, n);
             last->data_len = (uint16_t)(last->data_len + n);
             m->pkt_len += n;
             from += n;
             left -= n;
         }
     }
-    return true;
+    return e == NULL || trailer_copy(h, m, e);
 }
 
-/* One DATA packet. NULL if there is no mbuf. */
-static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct vt_unit *u)
+/* One DATA packet, sealed under e unless that is NULL. NULL if there is no mbuf. */
+static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct vt_unit *u,
+                                   struct table_entry *e)
 {
-    bool attach = h->cfg.tx_attach && u->len > 0 &&
+    bool may_attach = h->cfg.tx_attach && e == NULL;
+    bool attach = may_attach && u->len > 0 &&
                   rte_mbuf_ext_refcnt_read(&u->request->shared[0]) < REFERENCES_MAX &&
                   rte_mbuf_ext_refcnt_read(&u->request->shared[1]) < REFERENCES_MAX;
-    struct rte_mbuf *m = rte_pktmbuf_alloc(h->cfg.tx_attach ? h->cfg.head_pool : h->cfg.copy_pool);
+    struct rte_mbuf *m = rte_pktmbuf_alloc(may_attach ? h->cfg.head_pool : h->cfg.copy_pool);
 
-    if (m == NULL || (h->cfg.tx_attach && u->len > 0 && !attach)) {
+    if (m == NULL || (may_attach && u->len > 0 && !attach)) {
         host_count(h, COUNT_tx_no_mbuf);
         rte_pktmbuf_free(m);
         return NULL;
@@ -177,9 +216,9 @@ static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct 
 
     CHECK(p != NULL);
     c->route.ecn = ecn_of(&c->ecn, u->flags);
-    frame_put(p, &c->route, WIRE_DATA_BYTES + u->len);
-    data_header(h, c, u, p + head - WIRE_DATA_BYTES);
-    if (attach ? !unit_chain(h, m, u) : !unit_copy(h, m, u)) {
+    frame_put(p, &c->route, WIRE_DATA_BYTES + u->len + conn_trailer(c));
+    data_header(h, c, u, e, p + head - WIRE_DATA_BYTES);
+    if (attach ? !unit_chain(h, m, u) : !unit_copy(h, m, u, e)) {
         host_count(h, COUNT_tx_no_mbuf);
         rte_pktmbuf_free(m);
         return NULL;
@@ -205,7 +244,7 @@ static bool early_left(const struct conn *c)
 static bool may_send(const struct conn *c)
 {
     return c->state == HOST_OPEN || (c->state == HOST_OPENING && c->nexthop.known &&
-                                     c->handshake.tries > 0 && early_left(c));
+                                     c->handshake.first_sent && early_left(c));
 }
 
 /* Takes len from the allowance, if there is room: a forged source cannot make us send more to an
@@ -238,10 +277,13 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
                           bool *stuck)
 {
     uint64_t ask = 2 * conn_wait_tsc(h, c);
+    struct table_entry *e = may_send(c) ? security_entry(h, c) : NULL;
     struct vt_unit u;
     uint16_t n = 0;
     uint64_t at;
 
+    if (c->security.sealed && e == NULL)
+        return 0; /* until there is an association: rekey.c */
     route_refresh(h, c);
     while (may_send(c) && vt_sender_peek(&c->tx, &u)) {
         if (!pacing_data(h, c, &at))
@@ -252,7 +294,7 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
         }
         if (!allowance_take(c, WIRE_DATA_BYTES + u.len))
             break;
-        m[n] = unit_build(h, c, &u);
+        m[n] = unit_build(h, c, &u, e);
         if (m[n] == NULL) {
             *stuck = true;
             allowance_give(c, WIRE_DATA_BYTES + u.len);
@@ -286,13 +328,13 @@ static uint16_t tx_data(struct host *h, struct rte_mbuf **m, uint16_t max)
     return n;
 }
 
-static uint32_t first_build(struct host *h, struct conn *c, uint8_t *p)
+static uint32_t first_build(struct host *h, struct conn *c, uint8_t *p, uint32_t association)
 {
     struct wire_first v = {
-        .h = {.flags = WIRE_EARLY, .key = c->own_key},
+        .h = {.flags = WIRE_EARLY, .association = association, .key = c->own_key},
         .initial_request = c->tx.origin,
         .answer_request = c->rx.origin,
-        .unit_max = conn_unit_max(h, &c->peer),
+        .unit_max = conn_unit_max(h, &c->peer, c->security.sealed),
         .service = c->service,
         .capabilities = c->go_back_n ? WIRE_CAP_GO_BACK_N : 0,
         .ahead = h->cfg.early,
@@ -315,14 +357,27 @@ static uint32_t first_build(struct host *h, struct conn *c, uint8_t *p)
  */
 static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
 {
-    uint8_t bytes[WIRE_CNTL_MAX_BYTES];
+    uint8_t bytes[WIRE_CNTL_MAX_BYTES + WIRE_TRAILER_BYTES];
     uint32_t len;
 
     if (c->state == HOST_OPENING && !route_resolve(h, c))
         return NULL;
     bool first = c->want & WANT_FIRST;
 
+    if (c->opener && !first && !c->handshake.first_sent) { /* the peer knows of no connection */
+        c->want = 0;
+        return NULL;
+    }
     route_refresh(h, c);
+    struct table_entry *e = security_entry(h, c);
+    uint32_t association = e != NULL ? e->remote : 0;
+
+    if (c->security.sealed && e == NULL) {
+        c->want = 0;
+        if (first)
+            timer_first_sent(h, c);
+        return NULL;
+    }
     if (!first && (c->want == 0 || !c->nexthop.known || !allowance_take(c, cntl_min(c)))) {
         c->want = 0;
         return NULL;
@@ -337,18 +392,24 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
     }
     if (first) {
         c->want = 0;
+        if (c->handshake.tries >= FIRST_DOUBT)
+            security_doubt(h, c);
         timer_first_sent(h, c);
+        c->handshake.first_sent = true;
         conn_has_data(h, c); /* the next hop is known: early data may go */
-        len = first_build(h, c, bytes);
+        len = first_build(h, c, bytes, association);
     } else {
-        uint32_t room = c->handshake.proven ? h->cfg.mtu - CNTL_SPARE : cntl_min(c);
+        uint32_t room =
+            c->handshake.proven ? h->cfg.mtu - CNTL_SPARE - conn_trailer(c) : cntl_min(c);
 
         if (c->state == HOST_CLOSED)
             c->close.end_sent = true;
         route_say(h, c, c->want & WANT_SREQ);
-        len = cntl_build(h, c, bytes, room);
+        len = cntl_build(h, c, bytes, room, association);
     }
     c->route.ecn = FRAME_ECN_NOT;
+    if (e != NULL)
+        len = security_seal(h, e, &c->route, bytes, len);
     packet_fill(h, m, &c->route, bytes, len);
     return m;
 }
@@ -377,12 +438,22 @@ static uint16_t tx_state(struct host *h, struct rte_mbuf **m, uint16_t max)
     return n;
 }
 
+/* Sends the packets of handshakes that control has made. */
+static void handshakes_send(struct host *h)
+{
+    struct mail m;
+
+    while (reply_has_room(h) && rekey_run(h, &m))
+        reply_handshake(h, tx_packet(h, &m.route, m.bytes, m.len));
+}
+
 uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now)
 {
     uint64_t bytes = 0;
 
     host_clock(h, now);
     control_watch(h);
+    handshakes_send(h);
     grants_apply(h);
     timer_run(h);
     route_run(h);
@@ -413,7 +484,7 @@ static void data_stamp(struct host *h, struct rte_mbuf *m)
 
     if (frame_parse(p, m->data_len, m->pkt_len, &f) != FRAME_UDP ||
         wire_parse_header(p + f.payload_off, m->data_len - f.payload_off, &w) != WIRE_OK ||
-        w.type != WIRE_DATA)
+        w.type != WIRE_DATA || w.association != 0) /* the tag covers the time */
         return;
     uint8_t *data = p + f.payload_off;
     uint64_t before = frame_sum(data, WIRE_DATA_BYTES);
@@ -426,6 +497,8 @@ static void data_stamp(struct host *h, struct rte_mbuf *m)
 void host_stamp(struct host *h, struct rte_mbuf *const *m, uint16_t n, uint64_t now)
 {
     host_clock(h, now);
+    if (h->cfg.security == HOST_SECURITY_REQUIRED) /* all are sealed */
+        return;
     for (uint16_t i = 0; i < n; i++)
         data_stamp(h, m[i]);
 }

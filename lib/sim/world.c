@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/world.h"
 
+#include <string.h>
+
 #include <rte_malloc.h>
 #include <rte_mbuf_dyn.h>
 
@@ -163,6 +165,83 @@ int world_add_worker(struct world *w, struct host_config *cfg, char *err, size_t
     CHECK(cfg->worker == w->n - first && cfg->worker < cfg->workers);
     w->port[w->n].cfg = w->port[first].cfg;
     return host_build(w, cfg, first, err, err_len);
+}
+
+/* The keys of the port whose first host is i. */
+static void port_keys(uint64_t seed, uint32_t i, struct assoc_config *cfg)
+{
+    uint8_t bytes[DRBG_SEED_BYTES] = {0};
+    struct drbg random;
+
+    memcpy(bytes, &seed, sizeof seed);
+    memcpy(bytes + sizeof seed, &i, sizeof i);
+    drbg_init(&random, bytes);
+    drbg_bytes(&random, cfg->self.private_key, sizeof cfg->self.private_key);
+    drbg_bytes(&random, cfg->seed, sizeof cfg->seed);
+    dh_public(cfg->self.private_key, cfg->self.public_key);
+}
+
+static struct assoc_peer port_peer(const struct world *w, uint64_t seed, uint32_t i)
+{
+    const struct host_config *cfg = host_get_config(w->port[i].host);
+    struct assoc_peer peer = {.address = {cfg->address[0], cfg->address[1]}};
+    struct assoc_config keys;
+
+    port_keys(seed, i, &keys);
+    memcpy(peer.public_key, keys.self.public_key, sizeof peer.public_key);
+    for (uint32_t k = 0; k < 2; k++)
+        if (!addr_is_unset(&cfg->address[k]))
+            peer.prefix_len[k] = addr_is_v4(&cfg->address[k]) ? 32 : 128;
+    return peer;
+}
+
+/* Makes the keys of all other ports known to the port whose first host is i. */
+static void port_introduce(struct world *w, uint32_t i, uint64_t seed)
+{
+    struct assoc_peer peers[WORLD_HOSTS_MAX];
+    struct rte_mbuf *none[1];
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < w->n; k += w->port[k].queues)
+        if (k != i && host_get_config(w->port[k].host)->security != HOST_SECURITY_NONE)
+            peers[n++] = port_peer(w, seed, k);
+    CHECK(host_control_set_secured(w->port[i].control, peers, n) == 0);
+    for (uint32_t q = 0; q < w->port[i].queues; q++) /* the hosts know it before they connect */
+        CHECK(host_tx(w->port[i + q].host, none, 0, w->now) == 0);
+}
+
+void world_secure(struct world *w, uint64_t seed, enum aead_cipher cipher)
+{
+    for (uint32_t i = 0; i < w->n; i += w->port[i].queues) {
+        const struct host_config *host = host_get_config(w->port[i].host);
+        struct assoc_config cfg = {
+            .ciphers = 1u << cipher,
+            .cipher = cipher,
+            .peers_max = host->secured_max,
+        };
+        char err[128];
+
+        if (host->security == HOST_SECURITY_NONE)
+            continue;
+        port_keys(seed, i, &cfg);
+        CHECK(host_control_secure(w->port[i].control, &cfg, aead_best(), err, sizeof err) == 0);
+        port_introduce(w, i, seed);
+    }
+}
+
+void world_public_key(const struct world *w, uint32_t i, uint64_t seed, uint8_t key[DH_BYTES])
+{
+    struct assoc_config keys;
+
+    CHECK(i < w->n);
+    port_keys(seed, i, &keys);
+    memcpy(key, keys.self.public_key, DH_BYTES);
+}
+
+void world_forget(struct world *w, uint32_t i, uint64_t seed)
+{
+    CHECK(host_control_set_secured(w->port[i].control, NULL, 0) == 0);
+    port_introduce(w, i, seed);
 }
 
 struct host *world_host(struct world *w, uint32_t i)
@@ -397,6 +476,7 @@ static void control_run(struct world *w, uint32_t i)
         seen.bursts += one->bursts;
         seen.full += one->full;
     }
+    host_control_set_wall(p->control, w->now);
     if (!p->trouble[WORLD_CONTROL_STALL])
         host_control(p->control, &seen, w->now);
     schedule_set(&w->schedule, EVENT_CONTROL + i, w->now + w->cfg.control_ns);

@@ -20,6 +20,7 @@
 
 #include <rte_mbuf.h>
 
+#include "crypto/aead.h"
 #include "host/host.h"
 #include "sim/rss.h"
 
@@ -120,7 +121,16 @@ int world_add(struct world *w, struct host_config *cfg, const struct world_port 
  * app/sluiced's port queues do. fate() and the links are the port's, and go by the number of its
  * first host; all else is by worker. */
 int world_add_worker(struct world *w, struct host_config *cfg, char *err, size_t err_len);
+/* Host i, the first of its port, forgets all associations, as after a restart. seed: as given to
+ * world_secure(). */
+void world_forget(struct world *w, uint32_t i, uint64_t seed);
+/* The public key of host i, the first of its port. seed: as given to world_secure(). */
+void world_public_key(const struct world *w, uint32_t i, uint64_t seed, uint8_t key[DH_BYTES]);
 struct host *world_host(struct world *w, uint32_t i);
+/* Gives each port whose hosts have security a key of its own, which follows from the seed, and
+ * makes all of them known to each other. To be called once, after all hosts have been added.
+ * cipher: the one that all prefer. */
+void world_secure(struct world *w, uint64_t seed, enum aead_cipher cipher);
 /* The control of the host's port; NULL without a control core. */
 struct host_control *world_control(struct world *w, uint32_t i);
 

@@ -55,8 +55,12 @@ void Oracle::sent(uint32_t from, const rte_mbuf *m, uint64_t now)
         fault("host %u sends %s", from, wire_verdict_name(v));
         return;
     }
+    if (wire_is_handshake(h.type))
+        return;
     packets[h.type]++;
     flags[h.type] |= h.flags == 0 ? 0x100 : h.flags;
+    if (h.association != 0)
+        f.payload_len -= WIRE_TRAILER_BYTES;
     if (h.type == WIRE_FIRST)
         first(from, payload, f.payload_len);
     else if (h.type == WIRE_DATA)

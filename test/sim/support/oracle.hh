@@ -22,6 +22,7 @@
 
 extern "C" {
 #include "base/seq.h"
+#include "wire/assoc.h"
 #include "wire/frame.h"
 #include "wire/packet.h"
 }

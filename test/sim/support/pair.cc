@@ -90,6 +90,8 @@ Pair::Pair(const PairOptions &options)
         h.tx_sum = h.rx_sum = opt.sum;
         h.rx_unsummed = opt.unsummed;
         h.tx_attach = opt.attach;
+        h.security = opt.security;
+        h.secured_max = 1;
         h.head_pool = Pools::get().head;
         h.attach_pool = Pools::get().attach;
         h.copy_pool = Pools::get().copy;
@@ -106,6 +108,8 @@ Pair::Pair(const PairOptions &options)
         if (world_add(w, &h, &port, err, sizeof err) < 0)
             throw std::runtime_error(err);
     }
+    if (opt.security != HOST_SECURITY_NONE)
+        world_secure(w, 42, opt.cipher);
 }
 
 Pair::~Pair()

@@ -39,6 +39,8 @@ struct PairOptions {
     uint16_t vlan = FRAME_VLAN_NONE;
     bool go_back_n = false;
     bool attach = true;
+    host_security security = HOST_SECURITY_NONE; // both know each other's key
+    aead_cipher cipher = AEAD_AES_128_GCM;
     host_sum sum = HOST_SUM_SOFTWARE;
     bool unsummed = false; // rx_unsummed of both
     uint32_t depth = 16;

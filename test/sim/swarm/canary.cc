@@ -31,7 +31,8 @@ void __real_rte_pktmbuf_free_bulk(struct rte_mbuf **m, unsigned int n);
 void __real_rte_free(void *p);
 uint32_t __real_wire_put_cntl(uint8_t *p, const struct wire_cntl *v);
 bool __real_frame_udp_sum_ok(const uint8_t *p, const struct frame *f, uint64_t payload_sum);
-void __real_first_take(struct host *h, const struct frame *f, const struct wire_first *v);
+void __real_first_take(struct host *h, const struct frame *f, const struct wire_first *v,
+                       struct table_entry *e);
 }
 
 namespace
@@ -179,9 +180,10 @@ bool __wrap_frame_udp_sum_ok(const uint8_t *p, const struct frame *f, uint64_t p
            (active == CANARY_CHECKSUM && f->payload_len > 1000);
 }
 
-void __wrap_first_take(struct host *h, const struct frame *f, const struct wire_first *v)
+void __wrap_first_take(struct host *h, const struct frame *f, const struct wire_first *v,
+                       struct table_entry *e)
 {
-    __real_first_take(h, f, v);
+    __real_first_take(h, f, v, e);
     struct conn_early_key key = {f->src, v->h.key, f->sport};
     struct conn *c = active == CANARY_AMPLIFY ? table_early_find(h, &key) : nullptr;
 

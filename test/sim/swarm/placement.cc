@@ -9,7 +9,8 @@ void Placement::before(uint32_t i, const Seen &s)
     wire_data d;
 
     if (!s.sluice || s.h.type != WIRE_DATA ||
-        wire_parse_data(s.payload, s.head_len, s.len, &d) != WIRE_OK || d.payload_len == 0)
+        wire_parse_data(s.payload, s.head_len, s.len, &d) != WIRE_OK || d.payload_len == 0 ||
+        s.h.association != 0) // what a sealed unit holds is seen when its request is complete
         return;
     Watch::Conn *c = watch->find(i, s, &to);
 

@@ -57,6 +57,7 @@ Plan::Plan(uint64_t s) : seed(s)
     request_bytes = packets * mtu_max / talks;
     for (uint64_t i = 0; i < talks; i++)
         add_talk();
+    choose_security();
 }
 
 // Each seed does without most kinds of faults: two kinds alone find errors that all of them
@@ -116,6 +117,16 @@ void Plan::choose_link()
     }
     if (on[FAULT_CORRUPT])
         link.flips = scale(1, 60);
+}
+
+// Drawn last, so that all else is the same with and without it. Handshakes need a control core.
+void Plan::choose_security()
+{
+    sealed = below(4) == 0 && control_ns != 0;
+    for (HostPlan &h : hosts) {
+        h.cfg.security = sealed ? HOST_SECURITY_REQUIRED : HOST_SECURITY_NONE;
+        h.cfg.secured_max = static_cast<uint32_t>(hosts.size());
+    }
 }
 
 // The path between a host and the switch, in one direction.
@@ -306,6 +317,8 @@ std::string Plan::about() const
                   hosts.size(), talks.size(), requests, ipv6 ? "IPv6" : "IPv4", mtu_max, delay_ns,
                   rate_Bps, paths ? " on paths" : "", calm_ns / kMs);
     s = head;
+    if (sealed)
+        s.insert(s.rfind(", calm"), ", sealed");
     for (int f = 0; f < FAULTS; f++)
         if (on[f])
             s += std::string(" ") + kFaultNames[f].word + ",";

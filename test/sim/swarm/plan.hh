@@ -67,6 +67,7 @@ struct Plan {
     bool paths;        // each host has its own paths; else all use the plain link
     uint64_t floor_ns; // shortest time of a frame, one way
     bool ipv6, sums;
+    bool sealed; // all packets are sealed under associations
     uint16_t mtu_max;
     LinkPlan link = {};
     std::vector<HostPlan> hosts;
@@ -86,6 +87,7 @@ struct Plan {
     void choose_faults();
     void choose_network();
     void choose_link();
+    void choose_security();
     std::string path_text(bool down);
     void add_host(uint32_t i);
     void choose_troubles(world_port *port);

@@ -106,6 +106,8 @@ void Swarm::build()
         if (capture.is_open())
             capture.host(h.name);
     }
+    if (plan.sealed)
+        world_secure(w, plan.seed, static_cast<aead_cipher>(plan.seed % AEAD_CIPHERS));
     for (uint32_t t = 0; t < plan.talks.size(); t++)
         if (!plan.talks[t].nobody && host_listen(world_host(w, plan.talks[t].end[1].host),
                                                  static_cast<uint16_t>(kServiceFirst + t)) != 0)

@@ -31,6 +31,10 @@ Seen Watch::see(const uint8_t *p, uint32_t head_len, uint32_t len, bool whole) c
     if (s.sluice && whole && plan.sums)
         s.valid =
             s.frame.udp_sum != 0 && frame_udp_sum_ok(p, &s.frame, frame_sum(s.payload, s.len));
+    if (s.sluice && s.h.association != 0 && s.len >= WIRE_HEADER_BYTES + WIRE_TRAILER_BYTES) {
+        s.len -= WIRE_TRAILER_BYTES;
+        s.head_len = std::min(s.head_len, s.len);
+    }
     return s;
 }
 
@@ -74,6 +78,7 @@ void Watch::first_made(uint32_t i, const Seen &s)
     const uint32_t initial[2] = {v.initial_request, v.answer_request};
 
     c.talk = v.service - kServiceFirst;
+    c.proven = plan.sealed;
     c.side[0].host = i;
     c.side[0].key = v.h.key;
     c.side[1].host = host_of(s.frame.dst);
@@ -253,6 +258,23 @@ void Watch::amount_made(Conn &c, uint32_t from, const Seen &s)
     c.allowance -= std::min<uint64_t>(c.allowance, s.len);
 }
 
+// No two packets of a host may have the same number under an association.
+void Watch::sealed_made(uint32_t i, const Seen &s, const rte_mbuf *m)
+{
+    uint8_t copy[WIRE_TRAILER_BYTES];
+    const void *trailer =
+        rte_pktmbuf_read(m, s.frame.payload_off + s.len, WIRE_TRAILER_BYTES, copy);
+
+    if ((s.h.association != 0) != plan.sealed || (plan.sealed && trailer == nullptr))
+        verdict->fault(ORACLE_WIRE, "host %u: a packet is %s", i, plan.sealed ? "plain" : "sealed");
+    else if (plan.sealed &&
+             !ledger
+                  .insert({i, s.h.association,
+                           wire_parse_trailer(static_cast<const uint8_t *>(trailer))})
+                  .second)
+        verdict->fault(ORACLE_WIRE, "host %u: two packets have one number", i);
+}
+
 void Watch::made(uint32_t i, const rte_mbuf *m, uint64_t now)
 {
     Seen s = see(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, m->pkt_len, false);
@@ -264,6 +286,9 @@ void Watch::made(uint32_t i, const rte_mbuf *m, uint64_t now)
             verdict->fault(ORACLE_WIRE, "host %u makes a frame of kind %d", i, k);
         return;
     }
+    if (wire_is_handshake(s.h.type))
+        return;
+    sealed_made(i, s, m);
     if (s.h.type == WIRE_FIRST) {
         first_made(i, s);
         return;

@@ -21,6 +21,7 @@
 
 extern "C" {
 #include "base/seq.h"
+#include "wire/assoc.h"
 #include "wire/frame.h"
 #include "wire/packet.h"
 }
@@ -35,7 +36,7 @@ struct Seen {
     struct frame frame;
     wire_header h;
     const uint8_t *payload;
-    uint32_t len;      // of the whole payload
+    uint32_t len;      // of the whole payload, without the trailer of a sealed packet
     uint32_t head_len; // bytes of it at `payload`
 };
 
@@ -69,7 +70,7 @@ class Watch
     struct Conn {
         uint32_t talk, number;
         Side side[2]; // opener, acceptor
-        bool proven;
+        bool proven;  // or sealed: then the FIRST is proof enough
         uint64_t allowance;
     };
 
@@ -96,6 +97,9 @@ class Watch
     uint64_t naks = 0, paced = 0, units = 0, repeats = 0;
 
   private:
+    // Numbers under which packets were sealed: host, association, number. None occurs twice.
+    std::set<std::tuple<uint32_t, uint32_t, uint64_t>> ledger;
+
     struct Place {
         uint32_t conn, side;
     };
@@ -108,6 +112,7 @@ class Watch
         return static_cast<uint32_t>(a.b[14] << 8 | a.b[15]) - 1;
     }
 
+    void sealed_made(uint32_t i, const Seen &s, const rte_mbuf *m);
     void first_made(uint32_t i, const Seen &s);
     void data_made(Conn &c, uint32_t from, const Seen &s, uint64_t now);
     void cntl_made(Conn &c, uint32_t from, const Seen &s, const wire_cntl &v, uint64_t now);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What control has decided about associations, and what follows for connections: new keys, old ones
+ * that are over, peers that came and went. */
+#include <errno.h>
+
+#include "base/check.h"
+#include "host/host_internal.h"
+#include "wire/assoc.h"
+
+/* Something may have become possible for the connections of this peer. */
+static void peer_wake(struct host *h, uint32_t peer)
+{
+    for (uint32_t i = 0; i < h->cfg.conns; i++) {
+        struct conn *c = &h->conns[i];
+
+        if (c->state == HOST_FREE || c->state == HOST_WAITING || !c->security.sealed ||
+            c->security.peer != peer || (c->state == HOST_OPEN && !c->security.waits))
+            continue;
+        if (c->state == HOST_OPENING)
+            c->handshake.tries = 0; /* FIRST was never sent, or not under these keys */
+        conn_want(h, c, c->state == HOST_OPENING ? WANT_FIRST : WANT_CNTL);
+        conn_has_data(h, c);
+    }
+}
+
+/* Ends the connections of peers that are gone, or have other keys. */
+static void networks_take(struct host *h, struct mail_networks *networks)
+{
+    h->networks = networks;
+    for (uint32_t i = 0; i < h->cfg.conns; i++) {
+        struct conn *c = &h->conns[i];
+        bool stays = !c->security.sealed;
+
+        for (uint32_t k = 0; !stays && k < networks->n; k++)
+            stays = networks->at[k].peer == c->security.peer;
+        if (!stays)
+            conn_over(h, c, -EACCES, WIRE_END_ABORT, true); /* while there are keys to say so */
+    }
+}
+
+/* Is the packet of MAIL_ASK still wanted, and is it known where it goes? */
+static bool ask_wanted(const struct host *h, const struct mail *m)
+{
+    const struct conn *c = &h->conns[m->conn];
+
+    return (c->state == HOST_OPENING || c->state == HOST_OPEN) && c->security.sealed &&
+           c->security.peer == m->peer && c->nexthop.known;
+}
+
+/* Takes what control has decided, and returns to it what it must free. */
+static void decision_take(struct host *h, struct mail *m)
+{
+    struct mail back = {0};
+
+    if (m->down == MAIL_INSTALL) {
+        table_install(&h->table, &m->keys, m->seal, m->open, m->firsts, host_now_ns(h));
+        if (m->keys.outgoing)
+            peer_wake(h, m->keys.peer);
+        return;
+    }
+    if (m->down == MAIL_REMOVE) {
+        back.up = MAIL_REMOVED;
+        back.slot = m->slot;
+        table_remove(&h->table, m->slot, &back.seal, &back.open);
+    } else {
+        back.up = MAIL_NETWORKS_OLD;
+        back.networks = h->networks;
+        networks_take(h, m->networks);
+    }
+    CHECK(mail_put(h->mailbox.up, &back));
+}
+
+bool rekey_run(struct host *h, struct mail *m)
+{
+    /* an answer to control needs room */
+    while (security_waits(h) && mail_room(h->mailbox.up) > 0 && mail_get(h->mailbox.down, m)) {
+        if (m->down != MAIL_ANSWER && m->down != MAIL_ASK) {
+            decision_take(h, m);
+            continue;
+        }
+        if (m->down == MAIL_ASK) {
+            if (!ask_wanted(h, m))
+                continue;
+            m->route = h->conns[m->conn].route;
+            h->peers[m->peer].asked = wire_init_number(m->bytes);
+        }
+        host_count(h, COUNT_tx_handshake);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections whose packets are sealed under associations: what passes, what an attacker on the
+// path can do, renewal, peers that forget, peers that are revoked.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <tuple>
+
+#include "../unit/base/seed.h"
+#include "pair.hh"
+#include "pool.hh"
+#include "text.hh"
+
+extern "C" {
+#include "assoc/assoc.h"
+#include "assoc/mac.h"
+#include "assoc/seal.h"
+#include "base/rng.h"
+#include "host/host_internal.h"
+#include "wire/assoc.h"
+}
+
+namespace
+{
+
+// What a frame of Sluice is; type 0: it is none.
+struct Seen {
+    int type = 0;
+    uint32_t association = 0, payload_off = 0, payload_len = 0;
+    uint64_t number = 0; // of its trailer
+};
+
+Seen look(const rte_mbuf *m)
+{
+    const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
+    struct frame f;
+    wire_header h;
+    Seen s;
+
+    if (frame_parse(p, m->data_len, m->pkt_len, &f) != FRAME_UDP ||
+        wire_parse_header(p + f.payload_off, f.payload_len, &h) != WIRE_OK)
+        return s;
+    s = {h.type, h.association, f.payload_off, f.payload_len, 0};
+    if (h.association != 0)
+        s.number = wire_parse_trailer(p + f.payload_off + f.payload_len - WIRE_TRAILER_BYTES);
+    return s;
+}
+
+// Two hosts that demand associations, and a ledger of the numbers under which packets were sealed:
+// none may occur twice.
+class Sealed : public testing::Test
+{
+  protected:
+    PairOptions o;
+    std::set<std::tuple<uint32_t, uint32_t, uint64_t>> ledger;
+    uint64_t plain = 0; // packets of FIRST, DATA and CNTL that were not sealed
+    // Further work of fate().
+    std::function<void(uint32_t from, rte_mbuf *m, const Seen &s, world_fate *fate)> path;
+
+    Sealed()
+    {
+        o.control_ns = 1000000;
+        o.security = HOST_SECURITY_REQUIRED;
+        o.fate = [this](uint32_t from, rte_mbuf *m, uint64_t, world_fate *fate) {
+            Seen s = look(m);
+
+            if (s.association != 0) {
+                EXPECT_TRUE(ledger.insert({from, s.association, s.number}).second)
+                    << "number " << s.number << " was used twice";
+            } else if (s.type >= WIRE_FIRST && s.type <= WIRE_CNTL) {
+                plain++;
+            }
+            if (path)
+                path(from, m, s, fate);
+        };
+    }
+
+    void TearDown() override
+    {
+        EXPECT_EQ(plain, 0u);
+        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
+    }
+
+    void transfer(size_t packets = 1400)
+    {
+        Pair p(o);
+
+        p.open();
+        for (uint64_t len : {0ul, 1ul, 1383ul, 1384ul, 1385ul, 100000ul, 1000000ul}) {
+            p.recv(len);
+            p.send(len);
+            p.recv_back(len);
+            p.send_back(len);
+        }
+        EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+        EXPECT_TRUE(p.finish()) << p.state();
+        for (host *h : {p.a(), p.b()}) {
+            EXPECT_EQ(host_counter_named(h, "drop_seal"), 0u);
+            EXPECT_EQ(host_counter_named(h, "drop_plain"), 0u);
+            EXPECT_EQ(host_counter_named(h, "drop_association"), 0u);
+            EXPECT_EQ(host_counter_named(h, "drop_replay"), 0u);
+        }
+        EXPECT_GT(ledger.size(), packets);
+    }
+};
+
+TEST_F(Sealed, Transfer)
+{
+    transfer();
+}
+
+TEST_F(Sealed, OtherCiphers)
+{
+    for (aead_cipher cipher : {AEAD_AES_256_GCM, AEAD_CHACHA20_POLY1305}) {
+        o.cipher = cipher;
+        ledger.clear();
+        transfer();
+    }
+}
+
+TEST_F(Sealed, V6CopiedWithoutChecksums)
+{
+    o.ipv6 = true;
+    o.attach = false;
+    o.sum = HOST_SUM_NONE;
+    transfer();
+}
+
+TEST_F(Sealed, GoBackNWithTag)
+{
+    o.go_back_n = true;
+    o.vlan = 77;
+    transfer();
+}
+
+// Frames longer than a buffer of the pool lie in two of them, and the trailer may be apart.
+TEST_F(Sealed, JumboUnits)
+{
+    o.mtu = 9000;
+    transfer(250);
+}
+
+// The first INIT and the first RESPONSE get lost: both are repeated.
+TEST_F(Sealed, HandshakeLost)
+{
+    int inits = 0, responses = 0;
+
+    path = [&](uint32_t, rte_mbuf *, const Seen &s, world_fate *fate) {
+        if ((s.type == WIRE_INIT && ++inits == 1) || (s.type == WIRE_RESPONSE && ++responses == 1))
+            fate->copies = 0;
+    };
+    Pair p(o);
+
+    p.open();
+    p.recv(1000);
+    p.send(1000);
+    EXPECT_TRUE(p.run([&] { return p.all_done(); }, CLOCK_NS_PER_S)) << p.state();
+    EXPECT_GE(inits, 2);
+    EXPECT_EQ(responses, 2);
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+// A second connection needs no handshake, and its first request comes right behind FIRST.
+TEST_F(Sealed, EarlyDataAtOnce)
+{
+    Pair p(o);
+
+    p.open();
+    p.recv(1000);
+    p.send(1000);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_TRUE(p.finish()) << p.state();
+    p.shut[0] = p.shut[1] = 1;
+
+    uint64_t begun = world_now(p.w), done = 0;
+    struct host_connect op = {};
+
+    p.conn[1] = static_cast<uint32_t>(host_accept(p.b(), 7, 1, 0));
+    op.peer = host_get_config(p.b())->address[0];
+    op.service = 7;
+    p.conn[0] = static_cast<uint32_t>(host_connect(p.a(), &op, world_now(p.w)));
+    p.recv(1000);
+    p.send(1000);
+    p.run([&] {
+        if (done == 0 && p.recvs[1][1].done)
+            done = world_now(p.w);
+        return p.all_done();
+    });
+    EXPECT_EQ(host_counter_named(p.b(), "rx_handshake"), 1u);
+    ASSERT_NE(done, 0u);
+    EXPECT_LT(done - begun, 2 * o.delay_ns + 100000) << "the request waited for a round trip";
+    host_close(p.a(), p.conn[0], WIRE_END_ABORT, world_now(p.w));
+    host_close(p.b(), p.conn[1], WIRE_END_ABORT, world_now(p.w));
+}
+
+// Each frame may have a bit flipped on its way. None of those has an effect but a counter.
+TEST_F(Sealed, FlippedBits)
+{
+    uint64_t seed = test_seed(), flipped = 0;
+    struct rng rng;
+
+    rng_init(&rng, seed);
+    o.control_ns = 1000000;
+    path = [&](uint32_t, rte_mbuf *m, const Seen &s, world_fate *) {
+        if (s.association == 0 || rng_below(&rng, 4) != 0)
+            return;
+        uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *) + s.payload_off;
+        uint64_t bit = rng_below(&rng, s.payload_len * 8);
+
+        p[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+        flipped++;
+    };
+    Pair p(o);
+
+    p.open();
+    for (int i = 0; i < 16; i++) {
+        p.recv(100000);
+        p.send(100000);
+    }
+    EXPECT_TRUE(p.run([&] { return p.all_done(); }, 300 * CLOCK_NS_PER_S))
+        << p.state() << " SLUICE_SEED=" << seed;
+    EXPECT_GT(flipped, 300u);
+    EXPECT_GT(host_counter_named(p.b(), "drop_seal"), flipped / 3);
+    path = nullptr;
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+// An attacker on the path sends everything again: at once, and after the connection has ended.
+TEST_F(Sealed, Replays)
+{
+    std::vector<std::pair<uint32_t, std::vector<uint8_t>>> heard;
+
+    path = [&](uint32_t from, rte_mbuf *m, const Seen &s, world_fate *) {
+        const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
+
+        if (s.type != 0)
+            heard.push_back({from, std::vector<uint8_t>(p, p + m->data_len)});
+    };
+    Pair p(o);
+
+    auto replay = [&] {
+        auto frames = heard;
+
+        path = nullptr;
+        for (const auto &[from, bytes] : frames) {
+            rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire);
+
+            ASSERT_NE(m, nullptr);
+            std::memcpy(rte_pktmbuf_append(m, static_cast<uint16_t>(bytes.size())), bytes.data(),
+                        bytes.size());
+            world_inject(p.w, 1 - from, m);
+            p.wait(10000);
+        }
+    };
+
+    p.open();
+    p.recv(50000);
+    p.send(50000);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    uint64_t accepted = host_counter_named(p.b(), "conns_accepted");
+
+    replay();
+    p.wait(10000000);
+    EXPECT_TRUE(p.all_done()) << p.state();
+    // a replayed FIRST finds a connection that waits
+    uint32_t waiting = static_cast<uint32_t>(host_accept(p.b(), 7, 1, 50));
+    p.recv(20);
+    p.send(20);
+    EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    for (uint32_t i = 0; i < 2; i++)
+        host_close(world_host(p.w, i), p.conn[i], WIRE_END_ABORT, world_now(p.w));
+    p.wait(5 * CLOCK_NS_PER_S);
+    replay();
+    p.wait(100000000);
+    host_close(p.b(), waiting, WIRE_END_ABORT, world_now(p.w));
+    EXPECT_EQ(host_counter_named(p.b(), "conns_accepted"), accepted);
+    EXPECT_GE(host_counter_named(p.b(), "drop_replay"), 1u);
+}
+
+// Nobody without a key gets an answer, whatever it sends; not even word that nobody listens.
+TEST_F(Sealed, SilentToPlain)
+{
+    Pair p(o);
+    uint64_t sent = host_counter_named(p.b(), "tx_frames");
+    uint8_t bytes[256];
+    wire_first v = {};
+    frame_route r = {};
+
+    v.h = {WIRE_FIRST, WIRE_EARLY, 0, 0, 0x1234};
+    v.unit_max = 1000;
+    v.service = 9;
+    r.src_mac = host_get_config(p.a())->mac;
+    r.dst_mac = host_get_config(p.b())->mac;
+    r.vlan = FRAME_VLAN_NONE;
+    r.src = host_get_config(p.a())->address[0];
+    r.dst = host_get_config(p.b())->address[0];
+    r.sport = r.dport = WIRE_UDP_PORT;
+    for (int association : {0, 1, 0x7fffffff}) {
+        v.h.association = static_cast<uint32_t>(association);
+        uint32_t len = wire_put_first(bytes, &v);
+        rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire);
+        uint16_t head = frame_header_len(&r);
+        uint8_t *f = reinterpret_cast<uint8_t *>(rte_pktmbuf_append(m, head + len));
+
+        frame_put(f, &r, len);
+        std::memcpy(f + head, bytes, len);
+        frame_set_udp_sum(f, &r, len, frame_sum(bytes, len));
+        world_inject(p.w, 1, m);
+        p.wait(1000000);
+    }
+    EXPECT_EQ(host_counter_named(p.b(), "drop_plain"), 1u);
+    EXPECT_EQ(host_counter_named(p.b(), "drop_association"), 2u);
+    EXPECT_EQ(host_counter_named(p.b(), "tx_frames"), sent);
+}
+
+// Requests go on for minutes: associations are renewed, old ones are forgotten.
+TEST_F(Sealed, Renewal)
+{
+    std::set<uint32_t> numbers;
+    uint64_t newest = 0;
+
+    path = [&](uint32_t from, rte_mbuf *, const Seen &s, world_fate *) {
+        if (from == 0 && s.association != 0 && numbers.insert(s.association).second) {
+            newest = numbers.size();
+        }
+    };
+    Pair p(o);
+
+    p.open();
+    for (uint64_t s = 0; s < 400; s++) {
+        p.recv(3000);
+        p.send(3000);
+        p.recv_back(3000);
+        p.send_back(3000);
+        p.wait(CLOCK_NS_PER_S);
+        ASSERT_TRUE(p.all_done()) << "after " << s << " s: " << p.state();
+    }
+    EXPECT_EQ(newest, 4u) << "400 s, renewed each 120 s";
+    EXPECT_TRUE(p.finish()) << p.state();
+    EXPECT_EQ(host_counter_named(p.b(), "drop_association"), 0u);
+    struct assoc_state state;
+
+    host_control_secured(world_control(p.w, 1), 0, &state);
+    EXPECT_LE(state.incoming, 2u);
+    p.wait(ASSOC_KEEP_NS + CLOCK_NS_PER_S);
+    host_control_secured(world_control(p.w, 1), 0, &state);
+    EXPECT_EQ(state.incoming, 0u);
+}
+
+// B forgets its associations, as after a restart. What A sends is lost, and its connection ends;
+// the next one finds out by itself that there must be a new association.
+TEST_F(Sealed, PeerForgets)
+{
+    Pair p(o);
+
+    p.open();
+    p.recv(1000);
+    p.send(1000);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    p.wait(6 * CLOCK_NS_PER_S);
+    world_forget(p.w, 1, 42);
+    p.wait(100000000);
+    EXPECT_GT(host_counter_named(p.b(), "conns_failed"), 0u); // with -EACCES
+    host_close(p.a(), p.conn[0], WIRE_END_ABORT, world_now(p.w));
+    host_close(p.b(), p.conn[1], WIRE_END_ABORT, world_now(p.w));
+    p.opened[0] = p.opened[1] = 1;
+    struct host_connect op = {};
+
+    p.conn[1] = static_cast<uint32_t>(host_accept(p.b(), 7, 1, 0));
+    op.peer = host_get_config(p.b())->address[0];
+    op.service = 7;
+    p.conn[0] = static_cast<uint32_t>(host_connect(p.a(), &op, world_now(p.w)));
+    p.recv(500);
+    p.send(500);
+    EXPECT_TRUE(p.run([&] { return p.sends[0][1].done && p.recvs[1][1].done; }, CLOCK_NS_PER_S))
+        << p.state();
+    EXPECT_EQ(p.recvs[1][1].status, 0);
+    host_close(p.a(), p.conn[0], WIRE_END_ABORT, world_now(p.w));
+    host_close(p.b(), p.conn[1], WIRE_END_ABORT, world_now(p.w));
+}
+
+// A peer that is taken from the list loses its connections at once.
+TEST_F(Sealed, Revoked)
+{
+    Pair p(o);
+
+    p.open();
+    p.recv(1000);
+    p.send(1000);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    p.recv(10);
+    ASSERT_EQ(host_control_set_secured(world_control(p.w, 1), nullptr, 0), 0);
+    EXPECT_TRUE(p.run([&] { return p.recvs[1][1].done; }, 100000000)) << p.state();
+    EXPECT_EQ(p.recvs[1][1].status, -EACCES);
+    struct host_conn_info info;
+
+    EXPECT_TRUE(
+        p.run([&] { return !host_conn_info(p.a(), p.conn[0], &info) || info.state == HOST_CLOSED; },
+              100000000))
+        << p.state();
+    struct host_connect op = {};
+
+    op.peer = host_get_config(p.a())->address[0];
+    op.service = 7;
+    EXPECT_EQ(host_connect(p.b(), &op, world_now(p.w)), -EACCES);
+    for (uint32_t i = 0; i < 2; i++)
+        host_close(world_host(p.w, i), p.conn[i], WIRE_END_ABORT, world_now(p.w));
+}
+
+// An attacker changes the bytes of CNTL that are for routers: that can lower a rate, no more.
+TEST_F(Sealed, RouterBytes)
+{
+    path = [&](uint32_t from, rte_mbuf *m, const Seen &s, world_fate *) {
+        if (from == 1 && s.type == WIRE_CNTL)
+            wire_lower_cntl(rte_pktmbuf_mtod(m, uint8_t *) + s.payload_off, 10000000, 0, 1000);
+    };
+    o.sum = HOST_SUM_NONE;
+    Pair p(o);
+    uint64_t begun;
+
+    p.open();
+    p.recv(1000000);
+    p.send(1000000);
+    begun = world_now(p.w);
+    EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_GT(world_now(p.w) - begun, 80000000u);
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+// An attacker sends B a million INIT a second from random addresses and, 50,000 of them, from A's.
+// It knows B's public key, and a thousand are so right that B has to compute. A connects all the
+// same.
+TEST_F(Sealed, HandshakeFlood)
+{
+    uint64_t seed = test_seed();
+    struct rng rng;
+    Pair p(o);
+    std::vector<uint8_t> init(WIRE_INIT_BYTES);
+    frame_route r = {};
+    bool open = false;
+    uint8_t key[DH_BYTES];
+
+    world_public_key(p.w, 1, 42, key);
+    rng_init(&rng, seed);
+    r.src_mac = host_get_config(p.a())->mac;
+    r.dst_mac = host_get_config(p.b())->mac;
+    r.vlan = FRAME_VLAN_NONE;
+    r.dst = host_get_config(p.b())->address[0];
+    r.dport = WIRE_UDP_PORT;
+    for (int us = 0; us < 1000000 && !open; us++) {
+        r.src = us % 20 == 0
+                    ? host_get_config(p.a())->address[0]
+                    : addr_from_v4(0x0b000000 + static_cast<uint32_t>(rng_below(&rng, 1 << 24)));
+        r.sport = static_cast<uint16_t>(1 + rng_below(&rng, 65535));
+        wire_put_init(init.data(), rng_u64(&rng) | 1);
+        for (size_t i = WIRE_NOISE_OFF; i < WIRE_MAC1_OFF; i++)
+            init[i] = static_cast<uint8_t>(rng_u64(&rng));
+        if (us % 1000 == 0) { // the others are not looked at
+            struct mac_cookie none = {};
+
+            mac_put(init.data(), key, &none, 1, 1);
+        }
+        rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire);
+        uint16_t head = frame_header_len(&r);
+
+        ASSERT_NE(m, nullptr);
+        uint8_t *f = reinterpret_cast<uint8_t *>(
+            rte_pktmbuf_append(m, static_cast<uint16_t>(head + init.size())));
+
+        frame_put(f, &r, static_cast<uint32_t>(init.size()));
+        std::memcpy(f + head, init.data(), init.size());
+        frame_set_udp_sum(f, &r, static_cast<uint32_t>(init.size()),
+                          frame_sum(init.data(), static_cast<uint32_t>(init.size())));
+        world_inject(p.w, 1, m);
+        if (us == 100000)
+            p.open();
+        p.wait(1000);
+        open = us > 100000 && p.opened[0] == 0;
+    }
+    EXPECT_TRUE(open) << p.state() << " SLUICE_SEED=" << seed;
+    EXPECT_GT(host_counter_named(p.b(), "drop_handshake_address"), 90000u);
+    p.recv(1000);
+    p.send(1000);
+    EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+// A peer with a key opens a connection from an address that is not configured for it.
+TEST_F(Sealed, PeerAtAnotherAddress)
+{
+    Pair p(o);
+
+    p.open();
+    p.recv(10);
+    p.send(10);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    for (bool own : {true, false}) {
+        struct table *t = &p.a()->table;
+        struct table_entry *e = table_current(t, 0, host_now_ns(p.a()));
+        uint8_t bytes[WIRE_FIRST_BYTES + WIRE_TRAILER_BYTES];
+        wire_first v = {};
+        frame_route r = {};
+
+        ASSERT_NE(e, nullptr);
+        v.h = {WIRE_FIRST, WIRE_EARLY, 0, e->remote, own ? 0x1234u : 0x1235u};
+        v.unit_max = 1000;
+        v.service = 7;
+        r.src_mac = host_get_config(p.a())->mac;
+        r.dst_mac = host_get_config(p.b())->mac;
+        r.vlan = FRAME_VLAN_NONE;
+        r.src = host_get_config(p.a())->address[0];
+        r.src.b[15] ^= own ? 0 : 0x40;
+        r.dst = host_get_config(p.b())->address[0];
+        r.sport = r.dport = WIRE_UDP_PORT;
+        struct seal_path path = {&r.src, &r.dst, r.sport, r.dport};
+        uint32_t len = seal_state(t, e, &path, bytes, wire_put_first(bytes, &v));
+        uint32_t waiting = static_cast<uint32_t>(host_accept(p.b(), 7, 1, 50));
+        rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire);
+        uint16_t head = frame_header_len(&r);
+        uint8_t *f =
+            reinterpret_cast<uint8_t *>(rte_pktmbuf_append(m, static_cast<uint16_t>(head + len)));
+        uint64_t accepted = host_counter_named(p.b(), "conns_accepted");
+
+        frame_put(f, &r, len);
+        std::memcpy(f + head, bytes, len);
+        frame_set_udp_sum(f, &r, len, frame_sum(bytes, len));
+        world_inject(p.w, 1, m);
+        p.wait(1000000);
+        EXPECT_EQ(host_counter_named(p.b(), "conns_accepted"), accepted + own);
+        EXPECT_EQ(host_counter_named(p.b(), "drop_association"), !own);
+        host_close(p.b(), waiting, WIRE_END_ABORT, world_now(p.w));
+    }
+}
+
+} // namespace
