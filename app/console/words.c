@@ -26,6 +26,7 @@ const struct grammar_command words_commands[] = {
     {"show workers", "load of the lcores", WORDS_SHOW, WORDS_DAEMON},
     {"show clients", "applications: process, user, memory, services", WORDS_SHOW, WORDS_DAEMON},
     {"show neigh", "neighbours: MAC addresses of IP addresses", WORDS_SHOW, WORDS_DAEMON},
+    {"show peers", "peers with keys: state, last handshake, public key", WORDS_SHOW, WORDS_DAEMON},
     {"show port info|stats|xstats all|PORT",
      "ports: details, counters, or all counters of the driver", WORDS_SHOW, WORDS_DAEMON},
     {"show path", "paths of connections; in sluice-emu: the specs", WORDS_SHOW_PATH, BOTH},

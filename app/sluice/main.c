@@ -24,6 +24,9 @@ static const char help[] =
     "  exec COMMAND                             run one command of the console\n"
     "  reload                                   reload the daemon's configuration\n"
     "  doctor                                   check this machine for problems\n"
+    "  key generate [FILE]                      make a private key of a host\n"
+    "  key public [FILE]                        print the public key of a private key\n"
+    "  key shared [FILE]                        make a key that two hosts share\n"
     "\n"
     "  -h, --help                               show this help\n"
     "      --version                            show the versions of sluice and DPDK\n"
@@ -32,16 +35,14 @@ static const char help[] =
     "Examples (first the receiver, 10.0.0.1, then the sender):\n"
     "  sluice recv -o incoming\n"
     "  sluice send -r photos 10.0.0.1\n"
-    "\n"
     "  sluice recv -o - | tar x\n"
     "  tar c src | sluice send - 10.0.0.1\n"
-    "\n"
     "  sluice perf server --one-off\n"
     "  sluice perf client -t 10 10.0.0.1\n"
     "\n"
     "The socket of the daemon is --socket PATH, or $SLUICE_SOCKET, or\n"
-    "/run/sluice/sluiced.sock. Use sluice in trusted networks only: nothing is\n"
-    "encrypted yet. Manual: sluice(1).\n";
+    "/run/sluice/sluiced.sock. Without keys, use sluice in trusted networks only:\n"
+    "nothing is encrypted then. Manual: sluice(1).\n";
 
 #define COMMAND(name)                                                                              \
     {                                                                                              \
@@ -50,7 +51,7 @@ static const char help[] =
 
 static const struct command commands[] = {
     COMMAND(send), COMMAND(recv),    COMMAND(perf),   COMMAND(show),   COMMAND(top),
-    COMMAND(exec), COMMAND(console), COMMAND(reload), COMMAND(doctor),
+    COMMAND(exec), COMMAND(console), COMMAND(reload), COMMAND(doctor), COMMAND(key),
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 

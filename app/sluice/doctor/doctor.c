@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timex.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -21,9 +22,10 @@ const char command_doctor_help[] =
     "usage: sluice doctor [--config FILE] [--json] [--quiet] [--socket PATH]\n"
     "                     [--daemon PROGRAM] [--root DIR]\n"
     "Checks the configuration, the daemon's socket, hugepages, ports, drivers, MTUs,\n"
-    "permissions, memory locking, clock and CPUs; whether workers on this machine\n"
-    "share a CPU; and whether another station has an address of the daemon. Prints\n"
-    "each problem with its cure. Changes nothing.\n"
+    "permissions, memory locking, clocks, CPUs, and modes and owners of key files;\n"
+    "whether workers on this machine share a CPU; whether another station has an\n"
+    "address of the daemon; and which ports are not secured. Prints each problem\n"
+    "with its cure. Changes nothing.\n"
     "\n"
     "      --config FILE     configuration of the daemon (/etc/sluice/sluiced.conf)\n"
     "      --json            print all findings as JSON\n"
@@ -55,9 +57,9 @@ static const struct option longs[] = {
 void doctor_run(struct doctor *d)
 {
     static void (*const checks[])(struct doctor * d) = {
-        doctor_conf_read, doctor_config,  doctor_socket,    doctor_hugepages,
-        doctor_ports,     doctor_rights,  doctor_locking,   doctor_clock,
-        doctor_cpus,      doctor_workers, doctor_addresses,
+        doctor_conf_read, doctor_config,  doctor_socket, doctor_hugepages, doctor_ports,
+        doctor_rights,    doctor_locking, doctor_clock,  doctor_cpus,      doctor_workers,
+        doctor_addresses, doctor_keys,    doctor_time,   doctor_security,
     };
     size_t i;
 
@@ -133,6 +135,14 @@ static json_t *daemon_ports(const char *socket)
     return rows;
 }
 
+static int clock_synchronised(void)
+{
+    struct timex t = {0};
+    int state = adjtimex(&t);
+
+    return state < 0 ? -1 : state != TIME_ERROR && (t.status & STA_UNSYNC) == 0;
+}
+
 int command_doctor(int argc, char **argv)
 {
     struct options o = {0};
@@ -162,8 +172,10 @@ int command_doctor(int argc, char **argv)
     if (d.daemon == NULL)
         d.daemon = program_find("sluiced", found, sizeof found);
     d.socket = options_socket(&o);
-    if (d.root[0] == 0)
+    if (d.root[0] == 0) {
         d.ports = daemon_ports;
+        d.synchronised = clock_synchronised;
+    }
     d.ctx = &r;
     r.quiet = o.quiet;
     r.json = o.json ? json_array() : NULL;

@@ -17,6 +17,7 @@
 #define DOCTOR_TEXT  512
 #define DOCTOR_PATH  1024
 #define DOCTOR_PORTS 16
+#define DOCTOR_PEERS 64
 
 enum doctor_level {
     DOCTOR_GOOD,
@@ -33,6 +34,7 @@ struct doctor_finding {
 /* The part of the configuration that the checks use. */
 struct doctor_port {
     char name[64], vdev[256];
+    char security[16]; /* "": the configuration does not say */
     uint32_t mtu_bytes;
 };
 
@@ -41,6 +43,9 @@ struct doctor_conf {
     bool poll, lock;             /* poll: idle = poll or pause; lock: lock = yes */
     uint32_t n_ports;
     struct doctor_port ports[DOCTOR_PORTS];
+    char private_key_file[256]; /* "": none */
+    uint32_t n_shared;
+    char shared_key_file[DOCTOR_PEERS][256]; /* of all peers together */
 };
 
 struct doctor {
@@ -55,6 +60,8 @@ struct doctor {
      * conflict, on which the caller calls json_decref(); NULL: no answer. The function itself may
      * be NULL. */
     json_t *(*ports)(const char *socket);
+    /* Is the system's clock synchronised? 1, 0, or -1: not known. May be NULL: not asked. */
+    int (*synchronised)(void);
     void (*tell)(void *ctx, const struct doctor_finding *finding);
     void *ctx;
 };
@@ -103,6 +110,10 @@ void doctor_addresses(struct doctor *d);
 void doctor_hugepages(struct doctor *d);
 void doctor_clock(struct doctor *d);
 void doctor_cpus(struct doctor *d);
+/* doctor_keys.c */
+void doctor_keys(struct doctor *d);
+void doctor_time(struct doctor *d);
+void doctor_security(struct doctor *d);
 /* doctor_workers.c */
 void doctor_workers(struct doctor *d);
 /* doctor_port.c */

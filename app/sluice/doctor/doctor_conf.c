@@ -44,6 +44,12 @@ static void conf_key(struct doctor_conf *c, struct doctor_port *p, const char *k
         c->poll = strcmp(value, "sleep") != 0;
     else if (p == NULL && strcmp(key, "lock") == 0)
         c->lock = strcmp(value, "no") != 0;
+    else if (p == NULL && strcmp(key, "private_key_file") == 0)
+        snprintf(c->private_key_file, sizeof c->private_key_file, "%s", value);
+    else if (p == NULL && strcmp(key, "shared_key_file") == 0 && c->n_shared < DOCTOR_PEERS)
+        snprintf(c->shared_key_file[c->n_shared++], sizeof *c->shared_key_file, "%s", value);
+    else if (p != NULL && strcmp(key, "security") == 0)
+        snprintf(p->security, sizeof p->security, "%s", value);
     else if (p != NULL && strcmp(key, "vdev") == 0)
         snprintf(p->vdev, sizeof p->vdev, "%s", value);
     else if (p != NULL && strcmp(key, "mtu") == 0 && value_size(value, &n) == NULL && n < 65536)

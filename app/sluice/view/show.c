@@ -32,6 +32,7 @@ const char command_show_help[] =
     "  trace        latest events: connections, grants, NAKs, silence, overruns\n"
     "  clients      applications: process, user, memory, services\n"
     "  neigh        neighbours: MAC addresses of IP addresses\n"
+    "  peers        peers with keys: state, last handshake, public key\n"
     "  reload       time and result of the latest reload of the configuration\n"
     "\n"
     "      --json         print all values as JSON; names end in the unit\n"

@@ -163,6 +163,18 @@ static const struct table_column neigh[] = {
     {"heard_ago_ns", "HEARD", TABLE_TIME}, {NULL, NULL, TABLE_TEXT},
 };
 
+static const struct table_column peers[] = {
+    {"port", "PORT", TABLE_TEXT},
+    {"peer", "PEER", TABLE_TEXT},
+    {"address", "ADDRESS", TABLE_TEXT},
+    {"address6", "ADDRESS6", TABLE_TEXT},
+    {"state", "STATE", TABLE_TEXT},
+    {"handshake_ago_ns", "HANDSHAKE", TABLE_TIME},
+    {"failures", "FAILED", TABLE_COUNT},
+    {"public_key", "PUBLIC KEY", TABLE_TEXT},
+    {NULL, NULL, TABLE_TEXT},
+};
+
 static const struct table_column port_stats[] = {
     {"port", "PORT", TABLE_TEXT},
     {"rx_packets", "RX PACKETS", TABLE_COUNT},
@@ -201,6 +213,7 @@ static const struct view {
     {"path", NULL, path},
     {"clients", "clients", clients},
     {"neigh", "neigh", neigh},
+    {"peers", "peers", peers},
     {"conn", "conns", NULL},
     {"port-info", "ports", NULL},
     {"port-stats", "port-stats", port_stats},

@@ -26,13 +26,16 @@ class Machine
     Machine()
     {
         file("etc/sluice/sluiced.conf",
-             "[daemon]\nidle = poll\n"
+             "[daemon]\nidle = poll\nprivate_key_file = /etc/sluice/private.key\n"
              "[port 0000:01:00.0]\naddress = 10.0.0.1/24\nmtu = 9000\n"
              "[port net_af_xdp0]\nvdev = net_af_xdp0,iface=veth0,start_queue=0\nmtu = 1500\n"
              "[port net_memif0]\n"
              "vdev = "
              "net_memif0,role=server,socket-abstract=no,socket=/run/sluice/m.sock,bsize=9216\n"
-             "mtu = 9000\n");
+             "mtu = 9000\n"
+             "[peer b]\naddress = 10.0.0.7/32\nshared_key_file = /etc/sluice/b.key\n");
+        key_file("etc/sluice/private.key");
+        key_file("etc/sluice/b.key");
         file("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "1024\n");
         file("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "512\n");
         for (const char *node : {"node0", "node1"})
@@ -52,7 +55,7 @@ class Machine
         file("sys/devices/system/cpu/isolated", "2-7\n");
         for (int i = 0; i < 8; i++)
             governor(i, "performance");
-        limit("unlimited", "0000000000000000");
+        limit("unlimited", "0000000000000000", (int)geteuid());
         folder("run/sluice");
         listen();
     }
@@ -64,6 +67,11 @@ class Machine
     {
         folder(std::filesystem::path(name).parent_path());
         root.write(name, text);
+    }
+    void key_file(const std::string &name, unsigned int mode = 0600) const
+    {
+        file(name, "not looked at\n");
+        chmod(root.at(name).c_str(), mode);
     }
     void folder(const std::string &name) const
     {
@@ -151,6 +159,7 @@ class Machine
         d.config = "/etc/sluice/sluiced.conf";
         d.daemon = program;
         d.ports = ports;
+        d.synchronised = synchronised;
         d.tell = [](void *ctx, const struct doctor_finding *f) {
             static_cast<std::vector<struct doctor_finding> *>(ctx)->push_back(*f);
         };
@@ -162,6 +171,7 @@ class Machine
     Folder root;
     int fd = -1;
     json_t *(*ports)(const char *socket) = nullptr;
+    int (*synchronised)() = [] { return 1; };
 };
 
 json_t *disputed(const char *conflict)
@@ -188,9 +198,14 @@ TEST(Doctor, AHealthyMachine)
         EXPECT_EQ(f.level, DOCTOR_GOOD) << f.check << ": " << f.text;
         EXPECT_STREQ(f.cure, "");
     }
-    for (const char *check : {"socket", "hugepages", "ports", "locking", "clock", "cpus"})
+    for (const char *check :
+         {"socket", "hugepages", "ports", "locking", "clock", "cpus", "keys", "time", "security"})
         EXPECT_NE(said(all).find(std::string("0 ") + check + ": "), std::string::npos) << check;
     EXPECT_NE(said(all).find("1024 of 2048 MB are free"), std::string::npos) << said(all);
+    for (const char *text :
+         {"/etc/sluice/private.key: only user ", "/etc/sluice/b.key: only user ",
+          "0000:01:00.0: only peers with a key", "net_memif0: plain; its other end"})
+        EXPECT_NE(said(all).find(text), std::string::npos) << said(all);
 }
 
 TEST(Doctor, SaysThatWorkersHaveCpusAndAddressesAreOurs)
@@ -325,6 +340,35 @@ const Ailment ailments[] = {
     {[](Machine &m) { m.ends(); }, "socket", DOCTOR_WARNING, "no daemon runs",
      "systemctl start sluiced"},
     {[](Machine &m) { m.dies(); }, "socket", DOCTOR_WARNING, "left behind", "systemctl start"},
+    {[](Machine &m) { m.gone("etc/sluice/private.key"); }, "keys", DOCTOR_BAD,
+     "/etc/sluice/private.key: No such file", "sluice key generate /etc/sluice/private.key"},
+    {[](Machine &m) { m.gone("etc/sluice/b.key"); }, "keys", DOCTOR_BAD,
+     "/etc/sluice/b.key: No such file", "sluice key shared /etc/sluice/b.key"},
+    {[](Machine &m) { m.key_file("etc/sluice/b.key", 0640); }, "keys", DOCTOR_BAD,
+     "/etc/sluice/b.key: its mode 0640 lets other users", "chmod 600 /etc/sluice/b.key"},
+    {[](Machine &m) {
+         m.gone("etc/sluice/b.key");
+         m.folder("etc/sluice/b.key");
+     },
+     "keys", DOCTOR_BAD, "/etc/sluice/b.key: is no regular file", "name one that holds a key"},
+    {[](Machine &m) {
+         m.folder("keys");
+         chmod(m.root.at("keys").c_str(), 0777);
+         m.key_file("keys/a");
+         m.conf("/etc/sluice/private.key", "/keys/a");
+     },
+     "keys", DOCTOR_BAD, "/keys/a: the mode 0777 of its folder", "chmod go-w /keys"},
+    {[](Machine &m) { m.limit("unlimited", "0000000000000000", 12345); }, "keys", DOCTOR_BAD,
+     "/etc/sluice/b.key: belongs to user ", "chown 12345 /etc/sluice/b.key", 1},
+    {[](Machine &m) { m.synchronised = [] { return 0; }; }, "time", DOCTOR_WARNING,
+     "not synchronised", "timedatectl set-ntp true"},
+    {[](Machine &m) { m.conf("\nmtu = 1500", "\nsecurity = none\nmtu = 1500"); }, "security",
+     DOCTOR_WARNING, "net_af_xdp0: plain: whoever", "security = required in [port net_af_xdp0]"},
+    {[](Machine &m) { m.conf("\nmtu = 1500", "\nsecurity = offered\nmtu = 1500"); }, "security",
+     DOCTOR_WARNING, "net_af_xdp0: plain to hosts that have no", "once all have one"},
+    {[](Machine &m) { m.conf("private_key_file = /etc/sluice/private.key\n", ""); }, "security",
+     DOCTOR_WARNING, "0000:01:00.0: plain: whoever", "sluice key generate /etc/sluice/private.key",
+     1},
     {[](Machine &m) { m.gone("etc/sluice"); }, "config", DOCTOR_BAD,
      "/etc/sluice/sluiced.conf cannot be read", "--config FILE"},
 };
@@ -388,6 +432,21 @@ TEST(Doctor, WhatIsAllRightInOtherWays)
             m.sluiced(5000, "2-3");
         },
         [](Machine &m) { m.ports = [](const char *) { return disputed(""); }; },
+        [](Machine &m) { m.synchronised = nullptr; },
+        [](Machine &m) { m.synchronised = [] { return -1; }; },
+        [](Machine &m) { // a key in a folder where everybody may write, but replace nothing
+            m.folder("keys");
+            chmod(m.root.at("keys").c_str(), 01777);
+            m.key_file("keys/a", 0400);
+            m.conf("/etc/sluice/private.key", "/keys/a");
+        },
+        [](Machine &m) { // memory needs no key
+            m.conf("private_key_file = /etc/sluice/private.key\n", "");
+            m.conf("[port 0000:01:00.0]", "[port net_vhost0]");
+            m.conf("[port net_af_xdp0]", "[port net_ring0]");
+            m.conf("vdev = net_af_xdp0", "vdev = net_ring0");
+            m.synchronised = [] { return 0; };
+        },
         [](Machine &m) { m.ports = [](const char *) -> json_t * { return nullptr; }; },
     };
     for (auto make : ways) {
