@@ -39,6 +39,7 @@ struct daemon {
     struct port ports[CONFIG_PORTS_MAX];
     struct exception exceptions[CONFIG_PORTS_MAX];   /* exception port of ports[i], if any */
     struct host_control *controls[CONFIG_PORTS_MAX]; /* of ports[i] */
+    bool security_due[CONFIG_PORTS_MAX]; /* ports[i] has yet to get the peers: security.c */
     uint32_t first_queue[CONFIG_PORTS_MAX];
     struct count counts[CONFIG_PORTS_MAX]; /* of ports[i], for the console */
     uint32_t n_ports;

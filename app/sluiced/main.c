@@ -15,12 +15,13 @@
 #include <rte_version.h>
 
 #include "base/check.h"
-#include "base/value.h"
 #include "common/clock.h"
 #include "common/eal.h"
 #include "common/grace.h"
+#include "common/key_memory.h"
 #include "common/say.h"
-#include "sluiced/config/config_wire.h"
+#include "sluiced/check.h"
+#include "sluiced/config/config_keys.h"
 #include "sluiced/config/reload.h"
 #include "sluiced/control/control.h"
 #include "sluiced/control/prompt.h"
@@ -120,23 +121,22 @@ static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
     return rc;
 }
 
-static void check_report(const struct config *c, const char *path)
+/* Says by which key other hosts know this one, and how many of them it knows. From here on, keys
+ * are in the EAL's memory, too. */
+static void security_begin(const struct config *c)
 {
-    char text[3][VALUE_TEXT_MAX], workers[32];
-    uint32_t i;
+    char key[KEY_TEXT_BYTES];
+    int rc;
 
-    printf("%s: good; socket %s, idle %s, %u port(s), %u peer section(s)\n", path, c->daemon.socket,
-           config_idle_name(c->daemon.idle), c->n_ports, c->n_peers);
-    for (i = 0; i < c->n_ports; i++) {
-        const struct config_port *p = &c->ports[i];
-
-        snprintf(workers, sizeof workers, "%u worker(s)", p->workers);
-        printf("  port %s: %s, MTU %u, capacity %s, first rate %s, silence %s\n", p->name,
-               p->workers > 0 ? workers : "workers by device and lcores", p->mtu_bytes,
-               p->capacity_Bps != 0 ? value_rate_text(p->capacity_Bps, text[0]) : "not known",
-               value_rate_text(p->first_rate_Bps, text[1]),
-               value_time_text(p->silence_ns, text[2]));
-    }
+    if (c->secrets == NULL)
+        return;
+    rc = key_memory_hide_eal();
+    if (rc != 0)
+        say("core dumps may have keys: %s; allow no core dumps (LimitCORE=0, ulimit -c 0)",
+            strerror(-rc));
+    key_format(c->secrets->self.public_key, key);
+    say("public key of this host: %s; %u of %u peer(s) have a key", key, config_keys_count(c),
+        c->n_peers);
 }
 
 /* Runs the daemon from a good configuration to its exit code. argv: the EAL's arguments. */
@@ -162,6 +162,7 @@ static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
     if (rte_pdump_init() != 0)
         say("packets cannot be captured by dpdk-dumpcap: %s", rte_strerror(rte_errno));
     d->start_ns = clock_monotonic_ns();
+    security_begin(&d->config);
     rc = start_make(d, err, sizeof err);
     if (rc == EXIT_OK)
         rc = daemon_run(d, &cpus);
@@ -193,6 +194,7 @@ int main(int argc, char **argv)
     static struct daemon daemon;
     struct options o;
     char err[CONFIG_ERROR_MAX];
+    enum say_exit rc;
 
     if (options_parse(&o, argc, argv, err, sizeof err) != 0) {
         say("%s", err);
@@ -215,17 +217,16 @@ int main(int argc, char **argv)
                  o.socket_path);
     daemon.config_path = o.config_path;
     daemon.socket_path = o.socket_path;
-    if (o.check) {
-        if (config_wire_check_alone(&daemon.config, o.config_path, err, sizeof err) != 0) {
-            say("%s", err);
-            return EXIT_CONFIG;
-        }
-        check_report(&daemon.config, o.config_path);
-        return EXIT_OK;
-    }
+    if (o.check)
+        return check_run(&daemon.config, o.config_path);
     if (!prompt_set(o.interactive, o.cmdline_path))
         return EXIT_USAGE;
-    if (o.eal_argc == 1)
-        return daemon_life_configured(&daemon, argv[0]);
-    return daemon_life(&daemon, o.eal_argc, argv);
+    if (config_keys_load(&daemon.config, o.config_path, CONFIG_KEYS_START, err, sizeof err) != 0) {
+        say("%s", err);
+        return EXIT_CONFIG;
+    }
+    rc = o.eal_argc == 1 ? daemon_life_configured(&daemon, argv[0])
+                         : daemon_life(&daemon, o.eal_argc, argv);
+    config_keys_free(&daemon.config);
+    return rc;
 }

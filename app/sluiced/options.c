@@ -39,7 +39,7 @@ const char options_help[] =
     "SIGINT and SIGTERM stop sluiced, SIGHUP reloads the configuration. Exit status:\n"
     "0 stopped as asked, 1 run-time error, 2 command line, 3 configuration, 4 EAL\n"
     "(permissions, hugepages, memory, lcores), 5 port, 6 socket.\n"
-    "Trusted networks only: nothing is encrypted yet. Manual: sluiced(8).\n";
+    "Without private_key_file nothing is encrypted. Manual: sluiced(8).\n";
 
 enum {
     CONFIG,

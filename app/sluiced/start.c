@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "common/clock.h"
 #include "sluiced/control/command.h"
+#include "sluiced/control/security.h"
 #include "sluiced/session/memory.h"
 #include "wire/frame.h"
 
@@ -73,6 +74,8 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
                                            .scr_Bps = cfg->scr_Bps,
                                            .mbs_bytes = cfg->mbs_bytes,
                                            .cdvt_ns = cfg->cdvt_ns};
+    h->security = (enum host_security)cfg->security;
+    h->secured_max = CONFIG_PEERS_MAX;
     h->ecn_off = cfg->ecn == CONFIG_NO;
     h->occupancy = (enum host_occupancy)cfg->occupancy; /* both enums have the same order */
     if (h->occupancy != HOST_OCCUPANCY_OFF)             /* config.c has checked the law */
@@ -196,22 +199,26 @@ static int socket_check(const char *path, char *err, size_t err_len)
 void start_peers(const struct config *cfg, struct host_control *control)
 {
     struct host_peers peers[HOST_PEERS_MAX];
+    uint32_t n = 0;
 
     RTE_BUILD_BUG_ON(CONFIG_PEERS_MAX > HOST_PEERS_MAX);
-    for (uint32_t i = 0; i < cfg->n_peers; i++) {
-        const struct config_peer *p = &cfg->peers[i];
-        const struct config_prefix *a = &p->address[addr_is_unset(&p->address[0].addr)];
+    for (uint32_t i = 0; i < 2 * cfg->n_peers; i++) {
+        const struct config_peer *p = &cfg->peers[i / 2];
+        const struct config_prefix *a = &p->address[i % 2];
 
-        peers[i] = (struct host_peers){.address = a->addr,
-                                       .prefix_len = (uint8_t)a->len,
-                                       .priority = (uint8_t)p->priority,
-                                       .weight = (uint16_t)p->weight,
-                                       .min_Bps = p->min_Bps,
-                                       .ceiling_Bps = p->ceiling_Bps,
-                                       .all_min_Bps = p->all_min_Bps,
-                                       .all_ceiling_Bps = p->all_ceiling_Bps};
+        if (addr_is_unset(&a->addr))
+            continue;
+        CHECK(n < HOST_PEERS_MAX); /* config.c counts networks */
+        peers[n++] = (struct host_peers){.address = a->addr,
+                                         .prefix_len = (uint8_t)a->len,
+                                         .priority = (uint8_t)p->priority,
+                                         .weight = (uint16_t)p->weight,
+                                         .min_Bps = p->min_Bps,
+                                         .ceiling_Bps = p->ceiling_Bps,
+                                         .all_min_Bps = p->all_min_Bps,
+                                         .all_ceiling_Bps = p->all_ceiling_Bps};
     }
-    host_control_set_peers(control, peers, cfg->n_peers);
+    host_control_set_peers(control, peers, n);
 }
 
 static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len)
@@ -248,7 +255,7 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
     if (d->controls[index] == NULL)
         return -ENOMEM;
     start_peers(&d->config, d->controls[index]);
-    return 0;
+    return security_start(d, index, err, err_len);
 }
 
 static void port_say(const struct daemon *d, const struct port *p)

@@ -14,6 +14,9 @@
 
 #include "base/value.h"
 #include "control/occupancy.h"
+#include "crypto/secret.h"
+#include "host/host.h"
+#include "sluice/key/memory_port.h"
 #include "sluiced/config/config_key.h"
 #include "sluiced/config/config_lines.h"
 
@@ -334,19 +337,58 @@ static int check_shadow(struct load *l, const char *section, const struct config
     return 0;
 }
 
-static int check_peer(struct load *l, uint32_t index)
+/* A peer with a public key is one host, which may have an address of each family. Others are
+ * networks, each with a section of its own. */
+static int check_networks(struct load *l, const char *section, const struct config_peer *p)
 {
-    const struct config_peer *p = &l->c->peers[index];
-    const char *section = section_at(l, p->line);
     bool v4 = !addr_is_unset(&p->address[0].addr), v6 = !addr_is_unset(&p->address[1].addr);
 
     if (!v4 && !v6)
         return load_error(l, section, NULL,
                           "has no address; add address = 10.0.0.7/32 or address6 = "
                           "fd00:7::1/48");
-    if (v4 && v6)
+    if (!v4 || !v6)
+        return 0;
+    if (!config_peer_secured(p))
         return load_error(l, section, "address6",
                           "is a second network; give it a section [peer NAME] of its own");
+    if (p->all_min_Bps != 0 || p->all_ceiling_Bps != 0)
+        return load_error(
+            l, section, p->all_min_Bps != 0 ? "all_minimum" : "all_ceiling",
+            "counts the connections of one network, and this peer has two; remove it, "
+            "or address6");
+    return 0;
+}
+
+static int check_keys(struct load *l, const char *section, uint32_t index)
+{
+    const struct config_peer *p = &l->c->peers[index];
+
+    if (!config_peer_secured(p))
+        return p->shared_key_file[0] == '\0'
+                   ? 0
+                   : load_error(l, section, "shared_key_file",
+                                "the peer has no public_key, which it needs first; add public_key");
+    if (l->c->daemon.private_key_file[0] == '\0')
+        return load_error(l, section, "public_key",
+                          "this host has no key of its own; sluice key generate "
+                          "/etc/sluice/private.key, then add private_key_file to [daemon]");
+    for (uint32_t i = 0; i < index; i++)
+        if (memcmp(p->public_key, l->c->peers[i].public_key, KEY_BYTES) == 0)
+            return load_error(l, section, "public_key",
+                              "peer %s has this key, too; give each host its own, and all its "
+                              "addresses one section",
+                              l->c->peers[i].name);
+    return 0;
+}
+
+static int check_peer(struct load *l, uint32_t index)
+{
+    const struct config_peer *p = &l->c->peers[index];
+    const char *section = section_at(l, p->line);
+
+    if (check_networks(l, section, p) != 0 || check_keys(l, section, index) != 0)
+        return -EINVAL;
     if (p->ceiling_Bps != 0 && p->min_Bps > p->ceiling_Bps)
         return load_error(l, section, "minimum", "is above ceiling; swap them");
     if (p->all_ceiling_Bps != 0 && p->all_min_Bps > p->all_ceiling_Bps)
@@ -361,6 +403,22 @@ static int check_peer(struct load *l, uint32_t index)
     for (uint32_t i = 0; i < index; i++)
         if (check_shadow(l, section, p, &l->c->peers[i]) != 0)
             return -EINVAL;
+    return 0;
+}
+
+/* Without a private key nothing is secured. With one, all is that leaves this machine, unless the
+ * file says otherwise. */
+static int check_security(struct load *l, const char *section, struct config_port *p)
+{
+    bool key = l->c->daemon.private_key_file[0] != '\0';
+
+    if (config_lines_find(&l->map, section, "security") == 0)
+        p->security =
+            key && !memory_port(p->name, p->vdev) ? HOST_SECURITY_REQUIRED : HOST_SECURITY_NONE;
+    if (p->security != HOST_SECURITY_NONE && !key)
+        return load_error(l, section, "security",
+                          "this host has no key; sluice key generate /etc/sluice/private.key, then "
+                          "add private_key_file to [daemon]");
     return 0;
 }
 
@@ -393,6 +451,8 @@ static int check_port(struct load *l, uint32_t index)
         rc = check_exception(l, section, index);
     if (rc == 0)
         rc = check_wire(l, section, p);
+    if (rc == 0)
+        rc = check_security(l, section, p);
     if (rc != 0)
         return rc;
     if (p->lcores.n > p->workers)
@@ -425,6 +485,25 @@ static int check_workers(struct load *l)
                 l, section_at(l, l->c->ports[i].line), "workers",
                 "the ports up to this one have %u workers, the maximum is %d; write fewer", sum,
                 CONFIG_WORKERS_MAX);
+    }
+    return 0;
+}
+
+/* A peer with an address of each family takes two of the networks that a host can have. */
+static int check_network_count(struct load *l)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i < l->c->n_peers; i++) {
+        const struct config_peer *p = &l->c->peers[i];
+
+        for (int f = 0; f < 2; f++)
+            sum += !addr_is_unset(&p->address[f].addr);
+        if (sum > CONFIG_PEERS_MAX)
+            return load_error(l, section_at(l, p->line), NULL,
+                              "the peers up to this one have %u networks, the maximum is %d; use "
+                              "wider ones",
+                              sum, CONFIG_PEERS_MAX);
     }
     return 0;
 }
@@ -465,6 +544,8 @@ static int load_sections(struct load *l, struct rte_cfgfile *file)
     if (rc == 0)
         rc = check_workers(l);
     if (rc == 0)
+        rc = check_network_count(l);
+    if (rc == 0)
         rc = check_minimums(l);
     if (rc == 0 && l->c->n_ports == 0) {
         rc = -EINVAL;
@@ -485,6 +566,11 @@ static void quota_defaults(struct config_daemon *d)
 
     d->quota_bytes = memory_bytes / 8 < QUOTA_MAX_BYTES ? memory_bytes / 8 : QUOTA_MAX_BYTES;
     d->quota_total_bytes = memory_bytes / 2;
+}
+
+bool config_peer_secured(const struct config_peer *p)
+{
+    return !secret_unset(p->public_key, sizeof p->public_key);
 }
 
 int config_load(struct config *c, const char *path, char *err, size_t err_len)

@@ -5,7 +5,8 @@
  * and an example.
  *
  * Invariant: config_load() either fills all of *c with values inside their limits and returns 0, or
- * returns a negative errno with one line "FILE:LINE: [SECTION] KEY: CAUSE; CURE" in err.
+ * returns a negative errno with one line "FILE:LINE: [SECTION] KEY: CAUSE; CURE" in err. It reads
+ * no key files: config_keys.h does.
  */
 #ifndef SLUICED_CONFIG_H
 #define SLUICED_CONFIG_H
@@ -14,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "crypto/key.h"
 #include "wire/addr.h"
 
 #define CONFIG_PEERS_MAX      64
@@ -69,6 +71,9 @@ enum config_log {
     CONFIG_LOG_DEBUG,
 };
 
+/* What seals packets. */
+enum config_library { CONFIG_LIBRARY_AUTO, CONFIG_LIBRARY_IPSEC_MB, CONFIG_LIBRARY_LIBCRYPTO };
+
 struct config_daemon {
     char
         eal[CONFIG_VALUE_MAX]; /* arguments of DPDK's EAL, if the command line has none; "": none */
@@ -79,9 +84,12 @@ struct config_daemon {
     uint64_t quota_total_bytes;          /* of all users together; 0: no limit */
     uint32_t lock;                       /* enum config_lock */
     uint32_t sessions;
-    uint32_t idle;          /* enum config_idle */
-    uint32_t control_lcore; /* or CONFIG_LCORE_ANY */
-    uint32_t log_level;     /* enum config_log */
+    uint32_t idle;                           /* enum config_idle */
+    uint32_t control_lcore;                  /* or CONFIG_LCORE_ANY */
+    uint32_t log_level;                      /* enum config_log */
+    uint32_t cipher;                         /* enum aead_cipher */
+    uint32_t cipher_library;                 /* enum config_library */
+    char private_key_file[CONFIG_VALUE_MAX]; /* "": none; nothing is secured then */
 };
 
 struct config_prefix {
@@ -148,6 +156,7 @@ struct config_port {
     /* Each replaces `wire` in one direction; "": does not. */
     char wire_out[CONFIG_VALUE_MAX], wire_in[CONFIG_VALUE_MAX];
     uint32_t wire_packets;
+    uint32_t security; /* enum host_security (host/host.h) */
 };
 
 static inline bool config_port_wired(const struct config_port *p)
@@ -161,14 +170,18 @@ static inline bool config_port_excepted(const struct config_port *p)
     return p->exception[0] != '\0';
 }
 
-/* The senders of a network, and their share when capacity is divided. */
+/* The hosts of a network: their share when capacity is divided, and the key by which they are
+ * known.
+ */
 struct config_peer {
     char name[CONFIG_NAME_MAX];
     uint32_t line;
-    struct config_prefix address[2]; /* exactly one of them is set */
+    struct config_prefix address[2]; /* one of them is set; both may be if there is a public key */
     uint32_t weight, priority;
-    uint64_t min_Bps, ceiling_Bps;         /* of each connection; 0: none */
-    uint64_t all_min_Bps, all_ceiling_Bps; /* of all connections together; 0: none */
+    uint64_t min_Bps, ceiling_Bps;          /* of each connection; 0: none */
+    uint64_t all_min_Bps, all_ceiling_Bps;  /* of all connections together; 0: none */
+    uint8_t public_key[KEY_BYTES];          /* all zero: none */
+    char shared_key_file[CONFIG_VALUE_MAX]; /* "": none */
 };
 
 struct config {
@@ -176,6 +189,7 @@ struct config {
     uint32_t n_ports, n_peers;
     struct config_port ports[CONFIG_PORTS_MAX];
     struct config_peer peers[CONFIG_PEERS_MAX];
+    struct config_secrets *secrets; /* config_keys.h; NULL: no private key, or none was read */
 };
 
 int config_load(struct config *c, const char *path, char *err, size_t err_len);
@@ -183,5 +197,10 @@ int config_load(struct config *c, const char *path, char *err, size_t err_len);
 /* Names of the values of enum config_idle and config_sum. */
 const char *config_idle_name(uint32_t idle);
 const char *config_sum_name(uint32_t sum);
+/* Of enum host_security. */
+const char *config_security_name(uint32_t security);
+
+/* Has this peer a public key? */
+bool config_peer_secured(const struct config_peer *p);
 
 #endif

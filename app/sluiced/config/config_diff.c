@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "crypto/secret.h"
+#include "sluiced/config/config_keys.h"
+
 /* Keys that can change while the daemon runs. All keys of peers can, too. */
 static const char *const live_daemon[] = {"quota", "quota_total", "idle", "log_level", NULL};
 static const char *const live_port[] = {"capacity", NULL};
@@ -49,6 +52,8 @@ static size_t field_bytes(const struct config_key *key)
         return sizeof(struct config_neighbors);
     case CONFIG_RANGE:
         return sizeof(struct config_range);
+    case CONFIG_PUBLIC:
+        return KEY_BYTES;
     }
     return 0;
 }
@@ -87,6 +92,24 @@ static void diff_section(const struct diff *d, const char *kind, const char *nam
     d->tell(d->ctx, what, live);
 }
 
+/* Do the files of two configurations that name the same ones hold other keys? */
+static bool self_changed(const struct config *now, const struct config *next)
+{
+    return now->secrets != NULL && next->secrets != NULL &&
+           strcmp(now->daemon.private_key_file, next->daemon.private_key_file) == 0 &&
+           !secret_equal(now->secrets->self.private_key, next->secrets->self.private_key, DH_BYTES);
+}
+
+static bool shared_changed(const struct config *now, uint32_t was, const struct config *next,
+                           uint32_t is)
+{
+    const uint8_t *a = config_keys_shared(now, was), *b = config_keys_shared(next, is);
+
+    return a != NULL && b != NULL &&
+           strcmp(now->peers[was].shared_key_file, next->peers[is].shared_key_file) == 0 &&
+           !secret_equal(a, b, NOISE_KEY_BYTES);
+}
+
 static const struct config_port *port_named(const struct config *c, const char *name)
 {
     for (uint32_t i = 0; i < c->n_ports; i++)
@@ -121,6 +144,7 @@ static void diff_ports(const struct diff *d, const struct config *now, const str
 static void diff_peers(const struct diff *d, const struct config *now, const struct config *next)
 {
     const struct config_peer *last = NULL;
+    char what[160];
     bool moved = false;
 
     for (uint32_t i = 0; i < next->n_peers; i++) {
@@ -131,6 +155,10 @@ static void diff_peers(const struct diff *d, const struct config *now, const str
             continue;
         }
         diff_keys(d, "peer", p->name, config_peer_keys, old, p);
+        if (shared_changed(now, (uint32_t)(old - now->peers), next, i)) {
+            snprintf(what, sizeof what, "[peer %s] the key in shared_key_file", p->name);
+            d->tell(d->ctx, what, true);
+        }
         moved = moved || (last != NULL && old < last);
         last = old;
     }
@@ -147,6 +175,8 @@ void config_diff(const struct config *now, const struct config *next, config_dif
     const struct diff d = {tell, ctx};
 
     diff_keys(&d, "daemon", "", config_daemon_keys, &now->daemon, &next->daemon);
+    if (self_changed(now, next))
+        tell(ctx, "[daemon] the key in private_key_file", false);
     diff_ports(&d, now, next);
     diff_peers(&d, now, next);
 }
@@ -167,6 +197,7 @@ void config_take_live(struct config *now, const struct config *next)
         if (p != NULL)
             take_keys(config_port_keys, &now->ports[i], p);
     }
+    config_keys_take(now, next);
     now->n_peers = next->n_peers;
     memcpy(now->peers, next->peers, sizeof now->peers);
 }

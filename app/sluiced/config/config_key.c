@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/value.h"
+#include "host/host.h"
 #include "sluiced/config/config.h"
 #include "wire/limits.h"
 
@@ -19,6 +20,9 @@ static const char *const log_words[] = {"default", "error", "warning", "notice",
                                         "info",    "debug", NULL};
 static const char *const yes_words[] = {"yes", "no", NULL};
 static const char *const occupancy_words[] = {"off", "buffers", "delay", NULL};
+static const char *const security_words[] = {"none", "offered", "required", NULL};
+static const char *const cipher_words[] = {"aes-128-gcm", "aes-256-gcm", "chacha20-poly1305", NULL};
+static const char *const library_words[] = {"auto", "libipsec-mb", "libcrypto", NULL};
 static const char *const sum_words[] = {"auto", "none", "software", "offload", NULL};
 
 #define DAEMON(field) offsetof(struct config_daemon, field)
@@ -42,6 +46,12 @@ const struct config_key config_daemon_keys[] = {
     {"idle", CONFIG_WORD, DAEMON(idle), 0, 0, false, "poll", "sleep", idle_words},
     {"control_lcore", CONFIG_NUMBER, DAEMON(control_lcore), 0, 1023, false, NULL, "0", NULL},
     {"log_level", CONFIG_WORD, DAEMON(log_level), 0, 0, false, "default", "info", log_words},
+    {"cipher", CONFIG_WORD, DAEMON(cipher), 0, 0, false, "aes-128-gcm", "aes-256-gcm",
+     cipher_words},
+    {"cipher_library", CONFIG_WORD, DAEMON(cipher_library), 0, 0, false, "auto", "libcrypto",
+     library_words},
+    {"private_key_file", CONFIG_TEXT, DAEMON(private_key_file), 1, CONFIG_VALUE_MAX - 1, false,
+     NULL, "/etc/sluice/private.key", NULL},
     {NULL, 0, 0, 0, 0, false, NULL, NULL, NULL},
 };
 
@@ -96,6 +106,7 @@ const struct config_key config_port_keys[] = {
     {"wire_in", CONFIG_TEXT, PORT(wire_in), 1, CONFIG_VALUE_MAX - 1, false, NULL, "delay 5ms",
      NULL},
     {"wire_packets", CONFIG_NUMBER, PORT(wire_packets), 64, 1 << 22, false, "16384", "65536", NULL},
+    {"security", CONFIG_WORD, PORT(security), 0, 0, false, NULL, "required", security_words},
     {NULL, 0, 0, 0, 0, false, NULL, NULL, NULL},
 };
 
@@ -110,6 +121,10 @@ const struct config_key config_peer_keys[] = {
      NULL},
     {"all_ceiling", CONFIG_RATE, PEER(all_ceiling_Bps), 1000, WIRE_RATE_MAX_BPS, true, "0", "5Gbit",
      NULL},
+    {"public_key", CONFIG_PUBLIC, PEER(public_key), 0, 0, false, NULL,
+     "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=", NULL},
+    {"shared_key_file", CONFIG_TEXT, PEER(shared_key_file), 1, CONFIG_VALUE_MAX - 1, false, NULL,
+     "/etc/sluice/shared.key", NULL},
     {NULL, 0, 0, 0, 0, false, NULL, NULL, NULL},
 };
 
@@ -159,4 +174,10 @@ const char *config_sum_name(uint32_t sum)
 {
     CHECK(sum <= CONFIG_SUM_OFFLOAD);
     return sum_words[sum];
+}
+
+const char *config_security_name(uint32_t security)
+{
+    CHECK(security <= HOST_SECURITY_REQUIRED);
+    return security_words[security];
 }

@@ -27,6 +27,7 @@ enum config_kind {
     CONFIG_LCORES,    /* struct config_lcores */
     CONFIG_RANGE,     /* struct config_range */
     CONFIG_NEIGHBORS, /* struct config_neighbors */
+    CONFIG_PUBLIC,    /* u8[KEY_BYTES]: a public key */
 };
 
 struct config_key {

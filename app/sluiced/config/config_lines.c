@@ -159,3 +159,15 @@ uint32_t config_lines_find(const struct config_map *map, const char *section, co
     }
     return 0;
 }
+
+uint32_t config_lines_after(const char *path, uint32_t line, const char *key)
+{
+    struct config_map map;
+    char err[256];
+
+    if (config_lines_read(&map, path, err, sizeof err) == 0)
+        for (uint32_t i = 0; i < map.n; i++)
+            if (map.lines[i].line >= line && strcmp(map.lines[i].key, key) == 0)
+                return map.lines[i].line;
+    return line;
+}

@@ -33,5 +33,8 @@ struct config_map {
 int config_lines_read(struct config_map *map, const char *path, char *err, size_t err_len);
 /* Line of a key, or of the section if key is ""; 0 if it is not in the file. */
 uint32_t config_lines_find(const struct config_map *map, const char *section, const char *key);
+/* For errors that are found later: line of the first `key` at or after a line of the file, such as
+ * that of its section; that line itself if there is none. */
+uint32_t config_lines_after(const char *path, uint32_t line, const char *key);
 
 #endif

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/value.h"
+#include "crypto/key.h"
+#include "crypto/secret.h"
 #include "sluiced/config/config.h"
 
 struct set {
@@ -285,6 +287,17 @@ static int set_range(const struct set *s, struct config_range *out)
     return 0;
 }
 
+static int set_public(const struct set *s, uint8_t *out)
+{
+    static const char cure[] = "the 44 characters that sluice key public prints on that host";
+
+    if (key_parse(s->text, out) != 0)
+        return set_error(s, "it is not a public key", cure);
+    if (secret_unset(out, KEY_BYTES))
+        return set_error(s, "no host has this key", cure);
+    return 0;
+}
+
 static int set_text(const struct set *s, char *out)
 {
     char cause[64];
@@ -335,6 +348,8 @@ int config_key_parse(const struct config_key *key, const char *text, void *base,
         return set_range(&s, field);
     case CONFIG_NEIGHBORS:
         return set_neighbors(&s, field);
+    case CONFIG_PUBLIC:
+        return set_public(&s, field);
     }
     return -EINVAL;
 }

@@ -14,20 +14,6 @@
 #include "path/path.h"
 #include "sluiced/config/config_lines.h"
 
-static uint32_t line_of(const struct config_port *p, const char *path, const char *key)
-{
-    struct config_map map;
-    char err[CONFIG_ERROR_MAX];
-    uint32_t line = 0, i;
-
-    if (config_lines_read(&map, path, err, sizeof err) != 0)
-        return p->line;
-    for (i = 0; i < map.n && line == 0; i++) /* the key's first line in or after the section */
-        if (map.lines[i].line >= p->line && strcmp(map.lines[i].key, key) == 0)
-            line = map.lines[i].line;
-    return line;
-}
-
 int config_wire_check(const struct config *c, const char *path, char *err, size_t err_len)
 {
     for (uint32_t i = 0; i < c->n_ports; i++) {
@@ -46,7 +32,8 @@ int config_wire_check(const struct config *c, const char *path, char *err, size_
             made = path_create(wires[k].spec, &cfg, 0, why, sizeof why);
             if (made == NULL) {
                 snprintf(err, err_len, "%s:%u: [port %s] %s: %.300s; see sluice-path(7)", path,
-                         line_of(p, path, wires[k].key), p->name, wires[k].key, why);
+                         config_lines_after(path, p->line, wires[k].key), p->name, wires[k].key,
+                         why);
                 return -EINVAL;
             }
             path_destroy(made);

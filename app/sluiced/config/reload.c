@@ -11,7 +11,9 @@
 #include "common/clock.h"
 #include "common/say.h"
 #include "sluiced/config/config_diff.h"
+#include "sluiced/config/config_keys.h"
 #include "sluiced/config/config_wire.h"
+#include "sluiced/control/security.h"
 #include "sluiced/daemon.h"
 #include "sluiced/observe/put.h"
 #include "sluiced/start.h"
@@ -38,6 +40,8 @@ static int load(const struct daemon *d, struct config *next, char *err, size_t e
 
     if (rc == 0)
         rc = config_wire_check(next, d->config_path, err, err_len);
+    if (rc == 0)
+        rc = config_keys_load(next, d->config_path, CONFIG_KEYS_RELOAD, err, err_len);
     if (d->socket_path != NULL) /* --socket still overrides the file */
         snprintf(next->daemon.socket, sizeof next->daemon.socket, "%s", d->socket_path);
     return rc;
@@ -71,6 +75,7 @@ static void apply(struct daemon *d, bool log)
         host_control_set_capacity(d->controls[i], d->config.ports[i].capacity_Bps);
         start_peers(&d->config, d->controls[i]);
     }
+    security_reload(d);
 }
 
 void reload_run(struct daemon *d)
@@ -100,11 +105,15 @@ void reload_run(struct daemon *d)
         apply(d, log);
         if (json_array_size(r->changed) + json_array_size(r->restart) == 0)
             say("reload: %s: no changes", d->config_path);
+        if (r->err[0] != '\0') /* good, but hardly what is wanted for long */
+            say("reload: %s", r->err);
+        r->err[0] = '\0';
     } else {
         say("reload: nothing is changed: %s", r->err);
     }
     r->number++;
     r->when_ns = clock_monotonic_ns();
+    config_keys_free(next);
     free(next);
 }
 

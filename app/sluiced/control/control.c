@@ -15,6 +15,7 @@
 #include "sluiced/config/reload.h"
 #include "sluiced/control/control_call.h"
 #include "sluiced/control/notify.h"
+#include "sluiced/control/security.h"
 #include "sluiced/port/links.h"
 
 #define PORT_STATS_NS 10000000ull /* not read every interval, since NICs answer over the bus */
@@ -169,6 +170,7 @@ static void control_tick(struct control *c)
 
     c->now = clock_now();
     read_port_stats(c);
+    security_tick(c->d);
     for (i = 0; i < c->d->n_ports; i++) {
         read_workers(c, i);
         host_control(c->d->controls[i], &c->counters[i], c->now);

@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "sluiced/config/reload.h"
 #include "sluiced/observe/put.h"
+#include "sluiced/observe/show_peers.h"
 #include "sluiced/observe/show_spread.h"
 #include "sluiced/observe/trace_show.h"
 
@@ -216,7 +217,7 @@ json_t *show_port(const struct daemon *d, uint32_t p)
 {
     const struct port *port = &d->ports[p];
     const uint8_t *b = port->mac.addr_bytes;
-    json_t *o = json_object(), *queues = json_array();
+    json_t *o = json_object(), *queues = json_array(), *handshakes = show_handshakes(d, p);
     struct rte_eth_stats stats, zero;
     char mac[18];
     uint16_t q;
@@ -243,6 +244,7 @@ json_t *show_port(const struct daemon *d, uint32_t p)
     put_count(o, "tx_ring", port->tx_desc);
     put_text(o, "checksum", sum_name(port->tx_sum));
     put_text(o, "payload", port->attach ? "attached" : "copied");
+    put_text(o, "security", config_security_name(port->cfg->security));
     put_count(o, "capacity_Bps", port->cfg->capacity_Bps);
     put_count(o, "mbufs_in_use", port_pools_in_use(port));
     if (rte_eth_stats_get(port->id, &stats) == 0)
@@ -250,6 +252,8 @@ json_t *show_port(const struct daemon *d, uint32_t p)
     for (q = 0; q < port->queues; q++)
         json_array_append_new(queues, show_port_queue(&d->queues[d->first_queue[p] + q]));
     json_object_set_new(o, "workers", queues);
+    if (handshakes != NULL)
+        json_object_set_new(o, "handshakes", handshakes);
     return o;
 }
 
@@ -455,6 +459,7 @@ char *show_text(void *daemon, const char *what)
         {"reload", reload_json},
         {"clients", clients_json},
         {"neigh", neigh_json},
+        {"peers", show_peers},
         {"port-stats", count_stats_json},
         {"port-xstats", count_xstats_json},
     };

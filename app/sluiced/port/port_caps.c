@@ -130,6 +130,8 @@ static int decide_sums(struct port *p, const struct rte_eth_dev_info *info, char
 static void decide_attach(struct port *p, const struct rte_eth_dev_info *info)
 {
     p->attach = p->dma = false;
+    if (p->cfg->security != HOST_SECURITY_NONE) /* sealed in the pass that copies */
+        return;
     if (config_port_wired(p->cfg)) { /* an emulated wire copies frames with the CPU */
         p->attach = true;
         return;

@@ -24,6 +24,8 @@ struct Mistake {
     const char *cure;
 };
 
+#define KEY  "3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08="
+#define OWN  "[daemon]\nprivate_key_file = /k\n"  // two lines
 #define PORT "[port p0]\naddress = 10.0.0.1/24\n" // a mistake after it is on line 3
 
 const Mistake mistakes[] = {
@@ -74,6 +76,27 @@ const Mistake mistakes[] = {
      "[peer a] minimum:", "above all_ceiling", "raise all_ceiling"},
     {PORT "capacity = 1Gbit\n[peer a]\naddress = 10.0.0.7/32\nall_minimum = 2Gbit\n", 6,
      "[peer a] all_minimum:", "exceed the capacity of port p0", "raise capacity"},
+    // keys
+    {PORT "security = required\n", 3, "[port p0] security:", "has no key", "private_key_file to"},
+    {PORT "security = offered\n", 3, "[port p0] security:", "has no key", "sluice key generate"},
+    {PORT "security = yes\n", 3, "security: \"yes\"", "none of none offered required", "example"},
+    {PORT "[peer a]\naddress = 10.0.0.7/32\npublic_key = " KEY "\n", 5,
+     "[peer a] public_key:", "no key of its own", "private_key_file to [daemon]"},
+    {OWN PORT "[peer a]\npublic_key = " KEY "\n", 5, "[peer a]", "has no address", "add address ="},
+    {OWN PORT "[peer a]\naddress = 10.0.0.7/32\npublic_key = abc\n", 7, "public_key: \"abc\"",
+     "not a public key", "sluice key public"},
+    {OWN PORT "[peer a]\naddress = 10.0.0.7/32\npublic_key = "
+              "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n",
+     7, "[peer a] public_key:", "no host has this key", "sluice key public"},
+    {OWN PORT "[peer a]\naddress = 10.0.0.7/32\nshared_key_file = /s\n", 7,
+     "[peer a] shared_key_file:", "no public_key", "add public_key"},
+    {OWN PORT "[peer a]\naddress = 10.0.0.7/32\npublic_key = " KEY
+              "\n[peer b]\naddress = 10.0.0.8/32\npublic_key = " KEY "\n",
+     10, "[peer b] public_key:", "peer a has this key", "one section"},
+    {OWN PORT "[peer a]\naddress = 10.0.0.7/32\naddress6 = fd00::7/128\nall_ceiling = 1Gbit\n"
+              "public_key = " KEY "\n",
+     8, "[peer a] all_ceiling:", "this peer has two", "remove it"},
+    {PORT "public_key = " KEY "\n", 3, "[port p0] public_key:", "does not belong", "[peer NAME]"},
     {PORT "weight = 2\n", 3, "[port p0] weight:", "does not belong here", "[peer NAME]"},
     // rates, sizes, times, numbers
     {PORT "capacity = fast\n", 3, "[port p0] capacity: \"fast\"", "number", "for example 1Gbit"},
@@ -256,6 +279,18 @@ TEST(ConfigErrors, TooMany)
         ports +=
             "[port p" + std::to_string(i) + "]\naddress = 10.0." + std::to_string(i) + ".1/24\n";
     expect_part(fail(File(ports).path), ":33: [port p16] more than 16 ports; remove one");
+    std::string peers = OWN PORT;
+    for (int i = 0; i < 33; i++) {
+        std::string n = std::to_string(i), key = KEY;
+
+        key[0] = (char)('A' + i % 26);
+        key[1] = (char)('A' + i / 26);
+        peers += "[peer p" + n + "]\naddress = 10.0.0." + n + "/32\naddress6 = fd00::" + n +
+                 "/128\npublic_key = " + key + "\n";
+    }
+    peers.replace(peers.find("10.0.0.0/32"), 11, "10.0.1.0/32");
+    expect_part(fail(File(peers).path),
+                ":133: [peer p32] the peers up to this one have 66 networks, the maximum is 64");
     for (int i = 0; i < 70; i++)
         lines += "k" + std::to_string(i) + " = 1\n";
     expect_part(fail(File(lines).path), "63 keys");

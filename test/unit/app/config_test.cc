@@ -12,6 +12,7 @@
 #include "load.h"
 
 extern "C" {
+#include "host/host.h"
 #include "sluiced/config/config.h"
 #include "sluiced/config/config_key.h"
 }
@@ -70,6 +71,8 @@ TEST(Config, Defaults)
     EXPECT_EQ(p.burst_bytes, 0u);
     EXPECT_EQ(p.ahead, 0u);
     EXPECT_EQ(p.silence_ns, 3000000000u);
+    EXPECT_STREQ(c.daemon.private_key_file, "");
+    EXPECT_EQ(p.security, (uint32_t)HOST_SECURITY_NONE);
 }
 
 /* A file that sets every key. */
@@ -83,6 +86,7 @@ const char kEveryKey[] = "# a comment\n"
                          "sessions = 16\n"
                          "idle = sleep\n"
                          "control_lcore = 3\n"
+                         "private_key_file = /etc/sluice/private.key # ours\n"
                          "\n"
                          "[port net_memif0]\n"
                          "vdev = net_memif0,role=server,id=0,socket=/tmp/m\n"
@@ -119,6 +123,7 @@ const char kEveryKey[] = "# a comment\n"
                          "connections = 1000\n"
                          "depth = 128\n"
                          "gaps = 99\n"
+                         "security = offered\n"
                          "[port 0000:01:00.0]\n"
                          "address = 10.0.1.1/24\r\n";
 
@@ -134,6 +139,7 @@ TEST(Config, EveryKeyOfTheDaemonReachesItsField)
     EXPECT_EQ(c.daemon.sessions, 16u);
     EXPECT_EQ(c.daemon.idle, (uint32_t)CONFIG_IDLE_SLEEP);
     EXPECT_EQ(c.daemon.control_lcore, 3u);
+    EXPECT_STREQ(c.daemon.private_key_file, "/etc/sluice/private.key");
     ASSERT_EQ(c.n_ports, 2u);
     EXPECT_STREQ(c.ports[1].name, "0000:01:00.0");
     EXPECT_EQ(addr_text(c.ports[1].address[0].addr), "10.0.1.1"); // the line ended in CR LF
@@ -188,12 +194,14 @@ TEST(Config, EveryKeyOfAPortReachesItsField)
     EXPECT_EQ(p.connections, 1000u);
     EXPECT_EQ(p.depth, 128u);
     EXPECT_EQ(p.gaps, 99u);
+    EXPECT_EQ(p.security, (uint32_t)HOST_SECURITY_OFFERED);
 }
 
 TEST(Config, ExamplesAreGood)
 {
     struct config_daemon d;
     struct config_port p;
+    struct config_peer peer;
     char err[CONFIG_ERROR_MAX];
 
     for (const struct config_key *k = config_daemon_keys; k->name != nullptr; k++)
@@ -201,6 +209,9 @@ TEST(Config, ExamplesAreGood)
             << k->name << ": " << err;
     for (const struct config_key *k = config_port_keys; k->name != nullptr; k++)
         EXPECT_EQ(config_key_parse(k, k->example, &p, err, sizeof err), 0)
+            << k->name << ": " << err;
+    for (const struct config_key *k = config_peer_keys; k->name != nullptr; k++)
+        EXPECT_EQ(config_key_parse(k, k->example, &peer, err, sizeof err), 0)
             << k->name << ": " << err;
 }
 
@@ -248,6 +259,27 @@ TEST(Config, DeliveredFilesLoad)
     }
     closedir(dir);
     EXPECT_GE(n, 5u);
+}
+
+/* What security a port has if the file does not say: none without a private key and for ports whose
+ * other end is memory of this machine. */
+TEST(Config, SecurityOfAPort)
+{
+    const std::string nic = "[port 0000:01:00.0]\naddress = 10.0.0.1/24\n",
+                      memif = "[port net_memif0]\naddress = 10.0.1.1/24\n",
+                      key = "[daemon]\nprivate_key_file = /etc/sluice/private.key\n";
+
+    EXPECT_EQ(load(nic).ports[0].security, (uint32_t)HOST_SECURITY_NONE);
+    EXPECT_EQ(load(key + nic).ports[0].security, (uint32_t)HOST_SECURITY_REQUIRED);
+    EXPECT_EQ(load(nic + key).ports[0].security, (uint32_t)HOST_SECURITY_REQUIRED);
+    EXPECT_EQ(load(key + memif).ports[0].security, (uint32_t)HOST_SECURITY_NONE);
+    EXPECT_EQ(load(key + memif + "security = required\n").ports[0].security,
+              (uint32_t)HOST_SECURITY_REQUIRED);
+    EXPECT_EQ(load(key + nic + "security = offered\n").ports[0].security,
+              (uint32_t)HOST_SECURITY_OFFERED);
+    EXPECT_EQ(load(key + nic + "security = none\n").ports[0].security,
+              (uint32_t)HOST_SECURITY_NONE);
+    EXPECT_EQ(load(nic + "security = none\n").ports[0].security, (uint32_t)HOST_SECURITY_NONE);
 }
 
 /* Lcores say how many workers there are, if nothing else does. */

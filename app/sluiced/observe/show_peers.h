@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* JSON of the peers that have a key, and of handshakes. Public keys only. */
+#ifndef SLUICED_SHOW_PEERS_H
+#define SLUICED_SHOW_PEERS_H
+
+#include <jansson.h>
+
+#include "sluiced/daemon.h"
+
+/* A list with each peer that has a key, for each port that is secured. For the control lcore. */
+json_t *show_peers(const struct daemon *d);
+/* What handshakes of this port came to, as an object of counts; NULL: the port is not secured. Any
+ * thread may call this. */
+json_t *show_handshakes(const struct daemon *d, uint32_t port);
+
+#endif
