@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Wireshark and tshark dissector for Sluice (doc/protocol.md), version 1.
+-- Wireshark and tshark dissector for Sluice (doc/protocol.md), version 2.
 --
 -- Copy it to Wireshark's personal Lua plugin folder, or: tshark -X lua_script:sluice.lua
 -- Packets are found by their UDP port (a preference, 47800 by default). Lengths are checked before
--- fields, and what a host would refuse carries an expert item named after the host's verdict. Units
+-- fields, and what every host would refuse carries an expert item named after the host's verdict. A
+-- host without keys also refuses sealed packets and handshakes, which are not called bad here. Units
 -- sent again, units reported missing and grants that change carry remarks (sluice.retransmission,
--- sluice.nak, sluice.grant_change).
+-- sluice.nak, sluice.grant_change). Sealed packets are dissected too, but for the payload, which is
+-- encrypted; no tag is checked.
 
 local sluice = Proto("sluice", "Sluice Transport")
 
@@ -16,9 +18,13 @@ local RATE_MAX = UInt64.new(0, 65536) -- 2^48
 local BURST_MAX = UInt64.new(4294967295, 0)
 local SPANS_MAX, REFUSED_MAX = 32, 8
 local HEADER_BYTES, DATA_BYTES, CNTL_BYTES, FIRST_BYTES, RCNTL_BYTES = 16, 56, 176, 192, 40
-local FIRST, DATA, CNTL, RCNTL = 1, 2, 3, 4
+local INIT_BYTES, RESPONSE_BYTES, COOKIE_BYTES = 160, 80, 64
+local TRAILER_BYTES, NUMBER_BYTES = 24, 8 -- behind a sealed packet: a number, and the tag
+local FIRST, DATA, CNTL, RCNTL, INIT, RESPONSE, COOKIE = 1, 2, 3, 4, 5, 6, 7
 
-local types = { [FIRST] = "FIRST", [DATA] = "DATA", [CNTL] = "CNTL", [RCNTL] = "RCNTL" }
+local types = { [FIRST] = "FIRST", [DATA] = "DATA", [CNTL] = "CNTL", [RCNTL] = "RCNTL",
+                [INIT] = "INIT", [RESPONSE] = "RESPONSE", [COOKIE] = "COOKIE" }
+local sealable = { [FIRST] = true, [DATA] = true, [CNTL] = true }
 local ends = { [0] = "normal close", [1] = "abort", [2] = "nobody", [3] = "silence",
                [4] = "protocol", [5] = "shutdown" }
 local refusals = { [1] = "too long" }
@@ -31,6 +37,9 @@ local flags_allowed = {
     [CNTL] = { SREQ = true, DREQ = true, WCLOSE = true, RCLOSE = true, END = true, PACK = true,
                EARLY = true },
     [RCNTL] = {},
+    [INIT] = {},
+    [RESPONSE] = {},
+    [COOKIE] = {},
 }
 
 local fields, experts = {}, {}
@@ -62,7 +71,7 @@ for i, name in ipairs(flag_names) do
 end
 local f_path = field("uint8", "path", "Path id", base.DEC)
 local f_reserved = field("bytes", "reserved", "Reserved")
-local f_security = field("uint32", "security", "Security context", base.HEX)
+local f_association = field("uint32", "association", "Association", base.HEX)
 local f_key = field("uint64", "key", "Key", base.HEX)
 
 -- {field, offset, bytes}, as in doc/protocol.md.
@@ -93,6 +102,7 @@ local data_fields = {
 local f_units = field("uint32", "data.units", "Units of the request")
 local f_offset = field("uint64", "data.offset", "Offset in the request (bytes)")
 local f_payload = field("bytes", "data.payload", "Payload")
+local f_encrypted = field("bytes", "data.encrypted", "Payload, encrypted")
 
 -- A fourth entry, true, marks a position: request << 32 | unit.
 local cntl_fields = {
@@ -147,10 +157,38 @@ local rcntl_fields = {
     { field("uint64", "rcntl.time", "Router's time (ns)"), 32, 8 },
 }
 
+-- Noise's messages are shown in their parts: what is sealed is as long as its text and a tag.
+local init_fields = {
+    { field("bytes", "init.ephemeral", "Initiator's ephemeral public key"), 16, 32 },
+    { field("bytes", "init.static", "Initiator's public key, sealed"), 48, 48 },
+    { field("bytes", "init.offer", "Time, association and ciphers, sealed"), 96, 32 },
+    { field("bytes", "init.mac1", "mac1 (knows the responder's key)"), 128, 16 },
+    { field("bytes", "init.mac2", "mac2 (has a cookie)"), 144, 16 },
+}
+local response_fields = {
+    { field("bytes", "response.ephemeral", "Responder's ephemeral public key"), 16, 32 },
+    { field("bytes", "response.choice", "Association and cipher, sealed"), 48, 32 },
+}
+local cookie_fields = {
+    { field("bytes", "cookie.nonce", "Nonce"), 16, 12 },
+    { f_reserved, 28, 4 },
+    { field("bytes", "cookie.cookie", "Cookie, sealed"), 32, 16 },
+    { field("bytes", "cookie.tag", "Tag"), 48, 16 },
+}
+
+-- The trailer of sealed packets.
+local f_trailer = field("none", "trailer", "Trailer")
+local f_number = field("uint64", "trailer.number", "Number", base.HEX)
+local f_worker = field("uint8", "trailer.worker", "Worker", base.DEC)
+local f_is_first = field("bool", "trailer.first", "Of a FIRST", 8, nil, 0x80)
+local f_count = field("uint64", "trailer.count", "Count", base.DEC)
+local COUNT_MASK = UInt64.new(4294967295, 0x007fffff) -- without the FIRST bit
+local f_tag = field("bytes", "trailer.tag", "Tag")
+
 local e_short = problem("short", "Ends inside its header")
 local e_version = problem("bad_version", "Unknown version")
 local e_type = problem("bad_type", "Unknown type")
-local e_security = problem("bad_security", "No security context exists in version 1")
+local e_security = problem("bad_security", "A packet of this type cannot be sealed")
 local e_flags = problem("bad_flags", "A flag this type cannot have, or one it must have is missing")
 local e_field = problem("bad_field", "A field beyond its limits")
 local e_length = problem("bad_length", "Length does not agree with the fields")
@@ -196,7 +234,7 @@ local function header_dissect(tvb, tree)
     flags:append_text(" (" .. table.concat(names, ", ") .. ")")
     tree:add(f_path, tvb(2, 1))
     tree:add(f_reserved, tvb(3, 1))
-    local security = tree:add(f_security, tvb(4, 4))
+    local association = tree:add(f_association, tvb(4, 4))
     local key = tree:add(f_key, tvb(8, 8))
     if version ~= VERSION then
         tree:add_proto_expert_info(e_version)
@@ -206,8 +244,8 @@ local function header_dissect(tvb, tree)
         tree:add_proto_expert_info(e_type)
         return nil, names
     end
-    if tvb(4, 4):uint() ~= 0 then
-        security:add_proto_expert_info(e_security)
+    if tvb(4, 4):uint() ~= 0 and not sealable[kind] then
+        association:add_proto_expert_info(e_security)
         return nil, names
     end
     if not legal then
@@ -245,7 +283,8 @@ local function data_dissect(tvb, len, tree)
         end
     end
     if tvb:len() > DATA_BYTES then
-        tree:add(f_payload, tvb(DATA_BYTES))
+        local sealed = tvb(4, 4):uint() ~= 0
+        tree:add(sealed and f_encrypted or f_payload, tvb(DATA_BYTES))
     end
     return string.format("request %.0f unit %.0f/%s len %.0f", tvb(32, 4):uint(), unit,
                          tostring(units), len - DATA_BYTES)
@@ -382,35 +421,83 @@ local function rcntl_dissect(tvb, len, tree)
     return string.format("hop %.0f rate %s", tvb(30, 2):uint(), tostring(tvb(16, 8):uint64()))
 end
 
+-- INIT, RESPONSE and COOKIE of one handshake have the same key.
+local function handshake_dissector(list, exact)
+    return function(tvb, len, tree)
+        tree_add(tree, tvb, list)
+        if len > exact then
+            tree:add_proto_expert_info(e_length)
+        end
+        return "handshake " .. tvb(8, 8):uint64():tohex()
+    end
+end
+
 local bodies = {
     [FIRST] = { FIRST_BYTES, first_dissect },
     [DATA] = { DATA_BYTES, data_dissect },
     [CNTL] = { CNTL_BYTES, cntl_dissect },
     [RCNTL] = { RCNTL_BYTES, rcntl_dissect },
+    [INIT] = { INIT_BYTES, handshake_dissector(init_fields, INIT_BYTES) },
+    [RESPONSE] = { RESPONSE_BYTES, handshake_dissector(response_fields, RESPONSE_BYTES) },
+    [COOKIE] = { COOKIE_BYTES, handshake_dissector(cookie_fields, COOKIE_BYTES) },
 }
 
--- len is what was sent; a capture may hold less of it (snap length).
+-- Shows the trailer, which starts at this offset, as far as it was captured.
+local function trailer_dissect(tvb, at, tree)
+    if tvb:len() < at + NUMBER_BYTES then
+        return
+    end
+    local trailer = tree:add(f_trailer, tvb(at))
+    local number = trailer:add(f_number, tvb(at, NUMBER_BYTES))
+    number:add(f_worker, tvb(at, 1))
+    number:add(f_is_first, tvb(at + 1, 1))
+    number:add(f_count, tvb(at + 1, 7), tvb(at, NUMBER_BYTES):uint64():band(COUNT_MASK))
+    if tvb:len() > at + NUMBER_BYTES then
+        trailer:add(f_tag, tvb(at + NUMBER_BYTES))
+    end
+end
+
+-- Shows what follows the header, and returns a line about it. len is what was sent, without the
+-- trailer.
+local function body_dissect(kind, tvb, len, tree, pinfo)
+    local least, dissect = bodies[kind][1], bodies[kind][2]
+
+    if len < least then
+        tree:add_proto_expert_info(e_short)
+        return "too short"
+    end
+    if tvb:len() < least then
+        return "(not captured whole)"
+    end
+    return dissect(tvb(0, math.min(len, tvb:len())):tvb(), len, tree, pinfo)
+end
+
+-- A capture may hold less than what was sent (snap length).
 function sluice.dissector(tvb, pinfo, root)
     local len = tvb:reported_len()
     local tree = root:add(sluice, tvb())
 
     pinfo.cols.protocol = "Sluice"
     if tvb:len() < HEADER_BYTES then
-        tree:add_proto_expert_info(e_short)
-        pinfo.cols.info = "too short"
+        if len < HEADER_BYTES then
+            tree:add_proto_expert_info(e_short)
+        end
+        pinfo.cols.info = len < HEADER_BYTES and "too short" or "not captured whole"
         return
     end
     local kind, names = header_dissect(tvb, tree)
     if kind == nil then
-        pinfo.cols.info = "not a packet of version 1"
+        pinfo.cols.info = "not a packet of version 1 or 2"
         return
     end
-    local text = types[kind]
-    if tvb:len() < bodies[kind][1] then
-        tree:add_proto_expert_info(e_short)
-        text = text .. " too short"
-    else
-        text = text .. " " .. bodies[kind][2](tvb, len, tree, pinfo)
+    local sealed = tvb(4, 4):uint() ~= 0
+    if sealed then
+        len = len - TRAILER_BYTES
+    end
+    local text = types[kind] .. " " .. body_dissect(kind, tvb, len, tree, pinfo)
+    if sealed and len >= HEADER_BYTES then
+        trailer_dissect(tvb, len, tree)
+        text = text .. " sealed"
     end
     if #names > 0 then
         text = text .. " [" .. table.concat(names, " ") .. "]"

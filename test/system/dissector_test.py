@@ -64,22 +64,36 @@ CNTL: Body = [("own_key", 8, 0x1112131415161718), ("seq", 4, 0x21222324), ("cntl
               ("refused.reason", 2, 1), (None, 2, 0)]
 RCNTL: Body = [("rate", 8, 1 << 48), ("burst", 4, 0x11121314), ("expiry", 2, 1000), ("hop", 2, 7),
                ("time", 8, 0x2122232425262728)]
+INIT: Body = [("ephemeral", 32, 0x11 << 248 | 0x12), ("static", 48, 0x21 << 376 | 0x22),
+              ("offer", 32, 0x31 << 248 | 0x32), ("mac1", 16, 0x41 << 120 | 0x42), ("mac2", 16, 0x51 << 120 | 0x52)]
+RESPONSE: Body = [("ephemeral", 32, 0x11 << 248 | 0x12), ("choice", 32, 0x21 << 248 | 0x22)]
+COOKIE: Body = [("nonce", 12, 0x11 << 88 | 0x12), (None, 4, 0), ("cookie", 16, 0x21 << 120 | 0x22),
+                ("tag", 16, 0x31 << 120 | 0x32)]
 TYPES = {"first": Type(1, FIRST, 0x40, 0x40), "data": Type(2, DATA, 0xe7, 0),
-         "cntl": Type(3, CNTL, 0x7f, 0), "rcntl": Type(4, RCNTL, 0x00, 0)}
+         "cntl": Type(3, CNTL, 0x7f, 0), "rcntl": Type(4, RCNTL, 0x00, 0),
+         "init": Type(5, INIT, 0x00, 0), "response": Type(6, RESPONSE, 0x00, 0), "cookie": Type(7, COOKIE, 0x00, 0)}
+SEALABLE = ("first", "data", "cntl")
+ASSOCIATION = 0xa1a2a3a4
+WORKER, COUNT, TAG = 31, (1 << 55) - 2, bytes(range(0xb0, 0xc0))
 DATA_PAYLOAD = bytes(range(256)) * 14 + bytes(32)  # 20000 - 2 * 8192
 
 
 def build(kind: str, flags: int | None = None, change: Change | None = None,
-          payload: bytes = DATA_PAYLOAD) -> bytes:
-    """One packet's bytes; change replaces values by name."""
+          payload: bytes = DATA_PAYLOAD, association: int = 0) -> bytes:
+    """One packet's bytes; change replaces values by name. With an association the packet has a trailer."""
     number, body, allowed, _ = TYPES[kind]
     change = change or {}
     out = bytearray([change.get("version", 1) << 4 | change.get("type", number),
                      allowed if flags is None else flags, 5, 0])
-    out += change.get("security", 0).to_bytes(4, "big") + change.get("key", KEY).to_bytes(8, "big")
+    out += association.to_bytes(4, "big") + change.get("key", KEY).to_bytes(8, "big")
     for name, size, value in body:
         out += (value if name is None else change.get(name, value)).to_bytes(size, "big")
-    return bytes(out) + (payload if kind == "data" else b"")
+    trailer = trailer_number(kind).to_bytes(8, "big") + TAG if association != 0 else b""
+    return bytes(out) + (payload if kind == "data" else b"") + trailer
+
+
+def trailer_number(kind: str) -> int:
+    return WORKER << 56 | (kind == "first") << 55 | COUNT
 
 
 def checksum(data: bytes) -> int:
@@ -109,15 +123,16 @@ def frame(packet: bytes, family: str = "v4", sport: int = 40000, dport: int = PO
     return head + udp[:6] + struct.pack(">H", total) + packet
 
 
-def pcap_write(path: str, frames: list[bytes], snap: int = 65535) -> None:
-    """Writes a capture; each frame is cut to snap bytes."""
+def pcap_write(path: str, frames: list[bytes], snaps: list[int] | None = None) -> None:
+    """Writes a capture; each frame is cut to its number of bytes in snaps."""
     with open(path, "wb") as f:
-        f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, snap, 1))
+        f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1))
         for i, data in enumerate(frames):
-            kept = data[:snap]
+            kept = data[:snaps[i] if snaps else None]
             f.write(struct.pack("<IIII", i, 0, len(kept), len(data)) + kept)
 
 
+VERDICTS = ("short", "bad_version", "bad_type", "bad_security", "bad_flags", "bad_field", "bad_length")
 # Expert items of good packets. The packets of TYPES carry the flag REPEAT and a missing span.
 REMARKS = {"sluice.retransmission", "sluice.nak", "sluice.grant_change"}
 REMARKS_OF: dict[str, set[str]] = {"data": {"sluice.retransmission"}, "cntl": {"sluice.nak"}}
@@ -160,16 +175,27 @@ def covered(proto: ElementTree.Element, fields: list[ElementTree.Element]) -> se
     start = int(proto.attrib["pos"])
     bytes_named: set[int] = set()
     for f in fields:
-        if "span" == f.attrib["name"].split(".")[-1]:
+        if f.attrib["name"].split(".")[-1] in ("span", "refused", "trailer"):  # the fields below name the bytes
             continue
         pos = int(f.attrib["pos"]) - start
         bytes_named.update(range(pos, pos + int(f.attrib["size"])))
     return bytes_named
 
 
+def trailer_check(kind: str, fields: list[ElementTree.Element]) -> None:
+    """Checks that the trailer of a sealed packet is shown whole."""
+    want = {"number": f"0x{trailer_number(kind):016x}", "worker": str(WORKER), "count": str(COUNT),
+            "first": ("True", "1") if kind == "first" else ("False", "0"), "tag": TAG.hex(":")}
+    for name, value in want.items():
+        found = [f.get("show") for f in fields if f.get("name") == "sluice.trailer." + name]
+        right = len(found) == 1 and (found[0] == value if isinstance(value, str) else found[0] in value)
+        expect(right, f"sealed {kind}: trailer.{name} {found}")
+
+
 def good_check(packet: ElementTree.Element, kind: str, data: bytes, seen: set[str]) -> None:
     """Checks a good packet, and adds the names of its fields to seen."""
     proto, fields = sluice_of(packet)
+    association = int.from_bytes(data[4:8], "big")
     generated = {"sluice.data.units": 3, "sluice.data.offset": 16384}
     names = [f.attrib["name"] for f in fields]
     seen.update(names)
@@ -185,7 +211,7 @@ def good_check(packet: ElementTree.Element, kind: str, data: bytes, seen: set[st
     wanted_names = {name for name, _ in want}
     got = [(f.attrib["name"], number_of(f)) for f in sent if f.get("name") in wanted_names]
     expect(got == want, f"{kind}: {set(want) ^ set(got)}")
-    common = {"sluice.key": KEY, "sluice.path": 5, "sluice.security": 0,
+    common = {"sluice.key": KEY, "sluice.path": 5, "sluice.association": association,
               "sluice.flags": TYPES[kind].allowed}
     for name, value in common.items():
         values = [number_of(f) for f in fields if f.get("name") == name]
@@ -201,13 +227,21 @@ def good_check(packet: ElementTree.Element, kind: str, data: bytes, seen: set[st
         for name, value in generated.items():
             found = [f.get("show") for f in fields if f.get("name") == name]
             expect(found == [str(value)], f"data: {name} {found}")
+        payloads = {n.split(".")[-1] for n in names} & {"payload", "encrypted"}
+        expect(payloads == {"encrypted" if association else "payload"}, f"data: the payload is shown as {payloads}")
+    if association:
+        trailer_check(kind, fields)
+    else:
+        expect(not any(n.startswith("sluice.trailer") for n in names), f"plain {kind}: a trailer is shown")
 
 
 def good_run(folder: str) -> int:
-    """Checks every type over every family, in both directions; returns the number of packets."""
+    """Checks every type over every family, in both directions, sealed too; returns the number of packets."""
     path = os.path.join(folder, "good.pcap")
     seen: set[str] = set()
-    sent = [(kind, family, build(kind)) for kind in TYPES for family in ("v4", "v6", "vlan")]
+    families = ("v4", "v6", "vlan")
+    sent = [(kind, family, build(kind)) for kind in TYPES for family in families]
+    sent += [(kind, family, build(kind, association=ASSOCIATION)) for kind in SEALABLE for family in families]
     frames = [frame(data, family, *((40000, PORT) if i % 2 else (PORT, 40000)))
               for i, (_, family, data) in enumerate(sent)]
     pcap_write(path, frames)
@@ -235,8 +269,9 @@ def bad_packets() -> Iterator[tuple[bytes, str]]:
         yield whole + b"\0", "bad_length"
         yield build(kind, change={"version": 2}), "bad_version"
         yield build(kind, change={"type": 0}), "bad_type"
-        yield build(kind, change={"type": 5}), "bad_type"
-        yield build(kind, change={"security": 1}), "bad_security"
+        yield build(kind, change={"type": 8}), "bad_type"
+        if kind not in SEALABLE:
+            yield build(kind, association=1), "bad_security"
         yield build(kind, change={"key": 0}), "bad_field"
     over = (1 << 48) + 1
     for kind, name, value in (
@@ -252,6 +287,25 @@ def bad_packets() -> Iterator[tuple[bytes, str]]:
     yield build("data", payload=DATA_PAYLOAD[:-1]), "bad_length"
     yield build("cntl", change={"span_count": 3}), "short"
     yield build("cntl", change={"span_count": 1}), "bad_length"
+    yield from bad_sealed()
+
+
+def bad_sealed() -> Iterator[tuple[bytes, str]]:
+    """Sealed packets whose length is wrong, each with the expert item that it must carry."""
+    for kind in SEALABLE:
+        whole = build(kind, association=ASSOCIATION)
+        yield whole + b"\0", "bad_length"
+        yield whole[:-24], "bad_length" if kind == "data" else "short"
+        yield whole[:39], "short"  # the header and a trailer have 40 bytes
+        yield whole[:40], "short"
+    yield build("first", association=ASSOCIATION)[:-1], "short"
+    yield build("data", association=ASSOCIATION)[:79], "short"
+    yield build("data", association=ASSOCIATION, payload=DATA_PAYLOAD[:-1]), "bad_length"
+    yield build("cntl", association=ASSOCIATION)[:199], "short"
+    yield build("cntl", association=ASSOCIATION, change={"span_count": 3}), "short"
+    yield build("cntl", association=ASSOCIATION, change={"span_count": 1}), "bad_length"
+    yield build("data", 0x10, association=ASSOCIATION), "bad_flags"
+    yield build("data", association=ASSOCIATION, change={"key": 0}), "bad_field"
 
 
 def bad_run(folder: str) -> int:
@@ -278,7 +332,7 @@ def grants_run(folder: str) -> int:
         ({"seq": 1, "rate": 1000}, None), ({"seq": 2, "rate": 1000}, None),
         ({"seq": 1, "own_key": 7}, None),  # another connection
         ({"seq": 3, "rate": 1000, "burst": 9}, 1000), ({"seq": 4, "rate": rate}, 1000)]
-    pcap_write(path, [frame(build("cntl", change=change)) for change, _ in steps])
+    pcap_write(path, [frame(build("cntl", change=change, association=i % 3)) for i, (change, _) in enumerate(steps)])
     for args in ((), ("-2",)):
         for i, (packet, (_, before)) in enumerate(zip(dissect(path, *args), steps)):
             _, fields = sluice_of(packet)
@@ -299,14 +353,15 @@ def edges_run(folder: str) -> None:
     expect(units == ["1"], f"an empty request has {units} units")
     expect(not {"sluice.bad_length", "sluice.bad_field"} & {f.get("name") for f in fields},
            "an empty request is called bad")
-    pcap_write(path, [frame(build("data"))], snap=14 + 20 + 8 + 56 + 10)
+    pcap_write(path, [frame(build("data"))], [14 + 20 + 8 + 56 + 10])
     _, fields = sluice_of(dissect(path)[0])
     found = {f.get("name") for f in fields}
     expect("sluice.data.payload" in found and "sluice.bad_length" not in found,
            f"a cut capture is called bad: {found}")
+    cut_run(path)
     for family, most in (("v4", 65451), ("v6", 65471)):  # a UDP datagram carries no longer unit
         change = {"unit": 1, "unit_bytes": most, "request_len": 3 * most}
-        pcap_write(path, [frame(build("data", change=change, payload=bytes(most)), family)], snap=262144)
+        pcap_write(path, [frame(build("data", change=change, payload=bytes(most)), family)])
         _, fields = sluice_of(dissect(path)[0])
         named = {f.get("name"): f for f in fields}
         expect(not {"sluice.bad_length", "sluice.bad_field"} & set(named), f"a unit of {most} bytes is called bad")
@@ -315,6 +370,24 @@ def edges_run(folder: str) -> None:
     pcap_write(path, [frame(build("rcntl"), dport=5000)])
     _, fields = sluice_of(dissect(path, "-o", "sluice.ports:5000")[0])
     expect("sluice.rcntl.hop" in {f.get("name") for f in fields}, "the port preference is ignored")
+
+
+def cut_run(path: str) -> None:
+    """A capture that holds only the first bytes of its packets must show those, and call nothing bad."""
+    cases = []
+    for kind, association in ((k, a) for k in TYPES for a in (0, ASSOCIATION) if a == 0 or k in SEALABLE):
+        whole = build(kind, association=association)
+        for kept in sorted({3, 16, 30, 60, len(whole) - 30, len(whole) - 20, len(whole) - 16, len(whole) - 1}):
+            cases.append((kind, association, whole, kept))
+    pcap_write(path, [frame(whole) for _, _, whole, _ in cases], [14 + 20 + 8 + kept for *_, kept in cases])
+    for packet, (kind, association, whole, kept) in zip(dissect(path), cases):
+        _, fields = sluice_of(packet)
+        found = {f.get("name", "") for f in fields}
+        bad = found & {"sluice." + v for v in VERDICTS}
+        expect(not bad, f"{kind}, of which {kept} bytes are captured, is called {bad}")
+        expect("_ws.malformed" not in ElementTree.tostring(packet, "unicode"), f"{kind}, {kept} bytes: malformed")
+        expect(("sluice.trailer.number" in found) == (association != 0 and kept >= len(whole) - 16),
+               f"{kind}, {kept} bytes: the trailer")
 
 
 def lua_works(folder: str) -> bool:
