@@ -22,7 +22,7 @@ TSHARK = shutil.which("tshark")
 MACS = (bytes.fromhex("020000000001"), bytes.fromhex("020000000002"))
 # What the dissector says of a packet of each kind.
 SAYS = {"first": "FIRST service", "data": "DATA request", "control": "CNTL seq", "reset": "[END]", "starve": "RCNTL hop 1 ",
-        "version": "not a packet of version 1", "context": "not a packet of version 1", "short": "DATA too short"}
+        "version": "not a packet of version 1", "context": "sealed", "short": "DATA too short"}
 
 
 class Captures(unittest.TestCase):

@@ -135,13 +135,15 @@ def _memcpy(testbed: Testbed, args: argparse.Namespace, cpu: int) -> Window:
 
 
 def sluice(testbed: Testbed, args: argparse.Namespace, rsize: int, mtu: int = 9000, name: str = "",
-           settle_s: float = SLUICE_SETTLE_S) -> tuple[Window, Callable[[], dict[str, Any]], paired.Group]:
+           settle_s: float = SLUICE_SETTLE_S,
+           seal: Mapping[str, object] | None = None) -> tuple[Window, Callable[[], dict[str, Any]], paired.Group]:
     """(measures the payload that arrives, ends the transfer and returns the client's JSON, the group); name: of the
-    pair of daemons, if there are several pairs."""
+    pair of daemons, if there are several pairs. seal: packets are sealed; keys of [daemon] that say how."""
     extra = "" if args.no_zero_copy or not args.huge else ",zero-copy=yes"
     eal = ("--single-file-segments",) if extra else ()
     a, b = memif_pair(testbed, Build(args.build, args.huge), rsize=rsize, mtu=mtu, name=name, b_extra=extra,
-                      b_eal=eal, daemon_keys={"idle": args.idle}, memory_mb=256, telemetry=True,
+                      b_eal=eal, daemon_keys={"idle": args.idle, **(seal or {})}, memory_mb=256, telemetry=True,
+                      secured=seal is not None,
                       keys={"silence": "60s"})
     server = b.sluice(f"{name}server", "perf", "server", "-1", "--json", "--memory", "1G")
     b.wait_listening()

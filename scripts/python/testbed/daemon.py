@@ -90,6 +90,7 @@ class Daemon:
     eal: Sequence[str] = ()
     huge_dir: str | None = None  # a hugetlbfs: with it, other DPDK processes can map the daemon's memory
     telemetry: bool = False  # whether DPDK's telemetry socket is there
+    peers: str = ""  # sections [peer NAME]
     # Set when the process starts.
     process: Process = field(init=False)
     prefix: str = field(init=False)
@@ -109,7 +110,7 @@ class Daemon:
         for port in self.ports:
             lines += ["", f"[port {port.name}]", *([f"vdev = {port.vdev}"] if port.vdev else [])]
             lines += [f"{k} = {v}" for k, v in port.keys.items()]
-        return "\n".join(lines) + "\n"
+        return "\n".join(lines) + "\n" + self.peers
 
     def args(self) -> list[object]:
         lcores = [f"0@{self.control_cpu}"] + [f"{i + 1}@{c}" for i, c in enumerate(self.worker_cpus)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Network namespaces joined by veth pairs. Their names hold the pid of this process; the testbed removes them."""
+import contextlib
 import ctypes
 import glob
 import os
@@ -7,6 +8,7 @@ import platform
 import socket
 import struct
 import subprocess
+from collections.abc import Iterator
 
 from .process import Testbed, TestbedError
 
@@ -79,6 +81,22 @@ def namespace(testbed: Testbed, name: str) -> str:
     testbed.undo(_ip, "netns", "del", full)
     _ip("-n", full, "link", "set", "lo", "up")
     return full
+
+
+CLONE_NEWNET = 0x40000000
+
+
+@contextlib.contextmanager
+def inside(ns: str) -> Iterator[None]:
+    """The calling thread is in the namespace. Sockets that it makes there stay there."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open("/proc/thread-self/ns/net", "rb") as before, open(f"/var/run/netns/{ns}", "rb") as there:
+        if libc.setns(there.fileno(), CLONE_NEWNET) != 0:
+            raise TestbedError(f"cannot enter namespace {ns}: {os.strerror(ctypes.get_errno())}")
+        try:
+            yield
+        finally:
+            libc.setns(before.fileno(), CLONE_NEWNET)
 
 
 def quiet(ns: str) -> None:

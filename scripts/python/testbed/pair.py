@@ -9,10 +9,12 @@ from typing import ParamSpec, Protocol
 
 from . import net
 from .daemon import Build, Daemon, af_packet, af_xdp, memif
+from .keys import introduce
 from .process import Testbed, cpus
 
 ADDR_A, ADDR_B = "10.90.0.1", "10.90.0.2"
 ADDR6_A, ADDR6_B = "fd90::1", "fd90::2"
+NETWORKS = ((f"{ADDR_A}/32", f"{ADDR6_A}/128"), (f"{ADDR_B}/32", f"{ADDR6_B}/128"))  # of A, and of B
 
 Plan = tuple[tuple[int, int], tuple[int, int]]  # (worker's CPU, control's CPU) of A, and of B
 Keys = Mapping[str, object] | None
@@ -65,12 +67,15 @@ class MemifPair:
     b_eal: Sequence[str] = ()  # further arguments of B's EAL
     env: Mapping[str, str] | None = None
     telemetry: bool = False
+    secured: bool = False  # each has a key and knows that of the other
 
     def start(self) -> list[Daemon]:
         """Starts them and waits for the link."""
         link = self.testbed.path(f"{self.name}memif.sock")
         a, b = pair_cpus()
         daemons = [self._daemon(link, 1, a, self.a_keys), self._daemon(link, 2, b, self.b_keys)]
+        if self.secured:
+            introduce(daemons, NETWORKS)
         for daemon in daemons:
             daemon.start()
         for daemon in daemons:
@@ -103,6 +108,7 @@ class VethPair:
     plan: Plan | None = None
     tapped: bool = False  # packet sockets see the packets that the daemons send through AF_PACKET
     telemetry: bool = False
+    secured: bool = False  # each has a key and knows that of the other
 
     def start(self) -> list[Daemon]:
         """Starts them; does not wait for the link."""
@@ -112,6 +118,8 @@ class VethPair:
         net.veth(spaces[0], "sla", spaces[1], "slb", self.mtu)
         plan = self.plan or pair_cpus()
         daemons = [self._daemon(i, spaces[i], plan[i]) for i in (0, 1)]
+        if self.secured:
+            introduce(daemons, NETWORKS)
         for daemon in daemons:
             daemon.start()
         return daemons

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keys of daemons that know each other: packets between them are sealed."""
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from .daemon import Build, Daemon
+from .process import Testbed
+
+
+class KeyPair(NamedTuple):
+    file: str  # of the private key
+    public: str
+
+
+def _sluice_key(build: Build, *args: str) -> str:
+    done = subprocess.run([build.program("sluice"), "key", *args], check=True, capture_output=True, text=True, timeout=60)
+    return done.stdout.strip()
+
+
+def key_pair(testbed: Testbed, build: Build, name: str) -> KeyPair:
+    """A new key pair; name: of its file."""
+    file = testbed.path(f"{name}.key")
+    _sluice_key(build, "generate", file)
+    return KeyPair(file, _sluice_key(build, "public", file))
+
+
+def shared_key(testbed: Testbed, build: Build, name: str) -> str:
+    """The file of a new shared key."""
+    file = testbed.path(f"{name}.psk")
+    _sluice_key(build, "shared", file)
+    return file
+
+
+def peer_section(name: str, addresses: Sequence[str], public: str, keys: Mapping[str, object] | None = None) -> str:
+    """A [peer] section. addresses: one of each family at most."""
+    lines = [f"[peer {name}]", *(f"address{'6' if ':' in a else ''} = {a}" for a in addresses), f"public_key = {public}",
+             *(f"{k} = {v}" for k, v in (keys or {}).items())]
+    return "\n".join(lines) + "\n"
+
+
+def introduce(daemons: Sequence[Daemon], addresses: Sequence[Sequence[str]], security: str = "required") -> list[KeyPair]:
+    """Gives each daemon, before it starts, a key pair, and makes it known to the others. addresses[i]: networks of
+    daemon i."""
+    pairs = [key_pair(d.testbed, d.build, d.name) for d in daemons]
+    for daemon, own in zip(daemons, pairs):
+        daemon.keys["private_key_file"] = own.file
+        for port in daemon.ports:
+            port.keys["security"] = security
+        daemon.peers = "".join(peer_section(other.name, where, pair.public)
+                               for other, where, pair in zip(daemons, addresses, pairs) if other is not daemon)
+    return pairs
