@@ -5,3 +5,4 @@ import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 sys.path.insert(0, os.path.join(ROOT, "scripts/python"))  # for testbed
+sys.path.insert(0, os.path.join(ROOT, "test/interop"))  # for the host in Python

@@ -106,7 +106,7 @@ def _run_one(scene: Scene, context: Context, logs: str | None) -> tuple[str, lis
         return "skip", [str(why)]
     except (TestbedError, AssertionError) as problem:
         where = traceback.extract_tb(sys.exc_info()[2])
-        mine = [f for f in where if os.path.dirname(f.filename) == HERE][-1]
+        mine = [f for f in where if f.filename.startswith(HERE + os.sep)][-1]
         return "not ok", [f"{os.path.basename(mine.filename)}:{mine.lineno}: {mine.line}",
                           *str(problem).splitlines()]
     except Exception:

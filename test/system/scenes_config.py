@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The configuration of a daemon: `sluiced --check`, reload, doctor, and the example of config/."""
+"""The configuration of a daemon: `sluiced --check`, reload, doctor, keys, and the examples of config/."""
 import glob
 import json
 import os
@@ -10,12 +10,12 @@ import subprocess
 from typing import Any
 
 from . import ROOT
-from .harness import Context, TestbedError, need, one_line, perf, scene
+from .harness import Context, TestbedError, need, one_line, perf, scene, transfer_works
 from testbed.daemon import Build, Daemon, locking
-from testbed.pair import ADDR_B, memif_pair
+from testbed.pair import ADDR_A, ADDR_B, memif_pair
 from testbed.process import Testbed, cpus, until
 
-GOOD, USAGE, CONFIG = 0, 2, 3
+GOOD, USAGE, CONFIG, LOCAL = 0, 2, 3, 5
 
 
 def _check(context: Context, *args: str) -> tuple[int, str, str]:
@@ -29,10 +29,19 @@ def _check(context: Context, *args: str) -> tuple[int, str, str]:
 def check(testbed: Testbed, context: Context) -> None:
     files = sorted(glob.glob(os.path.join(ROOT, "config", "*.conf")))
     names = [os.path.basename(f) for f in files]
-    for name in ("memif-a.conf", "memif-b.conf", "veth-afxdp.conf", "nic.conf", "bond.conf", "lab.conf"):
+    for name in ("memif-a.conf", "memif-b.conf", "veth-afxdp.conf", "nic.conf", "nic-secured.conf", "bond.conf",
+                 "lab.conf"):
         if name not in names:
             raise TestbedError(f"config/{name} is missing")
+    key = testbed.path("private.key")
+    subprocess.run([context.build.program("sluice"), "key", "generate", key], check=True, capture_output=True, timeout=60)
     for file in files:
+        with open(file, encoding="utf-8") as f:
+            text = f.read()
+        if "private_key_file" in text:  # a file of this machine, not of the example
+            file = testbed.path(os.path.basename(file))
+            with open(file, "w", encoding="utf-8") as f:
+                f.write(text.replace("= /etc/sluice/private.key", f"= {key}"))
         status, out, err = _check(context, file)
         if status != GOOD or err or not out.startswith(f"{file}: good;"):
             raise TestbedError(f"{file}: status {status}\n{out}{err}")
@@ -243,3 +252,214 @@ def memif_example(testbed: Testbed, context: Context) -> None:
         raise TestbedError(f"both on CPU {b.worker_cpus_now()}, and the doctor says {told()}")
     for daemon in (a, b):
         daemon.stop()
+
+
+# ---- keys ----------------------------------------------------------------------------------------
+
+KEY = r"[A-Za-z0-9+/]{43}="  # as text
+
+
+def _key(context: Context, *args: str, said: str = "") -> str:
+    """What `sluice key` prints; said: its standard input."""
+    done = subprocess.run([context.build.program("sluice"), "key", *args], input=said, capture_output=True, text=True,
+                          timeout=60, check=False)
+    if done.returncode != GOOD or done.stderr:
+        raise TestbedError(f"sluice key {args}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout.strip()
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+@scene("sluice key: makes keys without a daemon, and replaces none", company=True)
+def key(testbed: Testbed, context: Context) -> None:
+    program, file = context.build.program("sluice"), testbed.path("a.key")
+    before = os.umask(0)
+    try:
+        public = _key(context, "generate", file)
+        shared = testbed.path("shared.key")
+        if _key(context, "shared", shared):
+            raise TestbedError("a shared key in a file has nothing to print")
+    finally:
+        os.umask(before)
+    for path in (file, shared):
+        if os.stat(path).st_mode & 0o7777 != 0o600 or not re.fullmatch(KEY + "\n", _text(path)):
+            raise TestbedError(f"{path} has mode {os.stat(path).st_mode:o} and {os.stat(path).st_size} bytes")
+    private = _text(file)
+    if not re.fullmatch(KEY, public) or public == private.strip() or _key(context, "public", file) != public or \
+            _key(context, "public", said=private) != public or _key(context, "public", "-", said=private) != public:
+        raise TestbedError(f"the public key of {file} is not always {public}")
+    if _key(context, "generate") == _key(context, "generate", "-"):
+        raise TestbedError("two keys are the same")
+    # The example of the RFC that defines these keys (RFC 7748, section 6.1).
+    if _key(context, "public", said="dwdtCnMYpX08FsFyUbJmRd9ML4frwJkqsXf7pR25LCo=") != \
+            "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=":
+        raise TestbedError("the public key of RFC 7748's Alice is wrong")
+    one_line(testbed.start("again", [program, "key", "generate", file]), 20, LOCAL, file, "exists", "remove it")
+    if _text(file) != private:
+        raise TestbedError("a key was replaced")
+    os.chmod(file, 0o644)
+    one_line(testbed.start("mode", [program, "key", "public", file]), 20, LOCAL, "0644", f"chmod 600 {file}")
+    os.chmod(file, 0o600)
+    with open(file, "a", encoding="utf-8") as f:
+        f.write("more\n")
+    one_line(testbed.start("more", [program, "key", "public", file]), 20, LOCAL, f"{file}:2: follows the key")
+    one_line(testbed.start("folder", [program, "key", "shared", testbed.path("no/k")]), 20, LOCAL, "No such file")
+    wrong: tuple[list[str], ...] = ([], ["private"], ["generate", "a", "b"], ["--owner", "root", "generate"],
+                                    ["--owner", "nobody-at-all", "generate", testbed.path("k")], ["--sockt"])
+    for number, args in enumerate(wrong):
+        one_line(testbed.start(f"usage{number}", [program, "key", *args]), 20, USAGE)
+    if os.path.exists(testbed.path("k")):
+        raise TestbedError("a refused command has made a file")
+
+
+def _secured(testbed: Testbed, context: Context, pair: list[Daemon]) -> list[str]:
+    """Gives both daemons keys, and each the other as its peer; returns what nobody may see."""
+    a, b = pair
+    shared = _key(context, "shared")
+    secrets = [shared]
+    for own, other, address in ((a, b, ADDR_A), (b, a, ADDR_B)):
+        own.keys["private_key_file"] = testbed.path(f"{own.name}.key")
+        public = _key(context, "generate", testbed.path(f"{own.name}.key"))
+        secrets.append(_text(testbed.path(f"{own.name}.key")).strip())
+        own.ports[0].keys["security"] = "required"
+        shared_file = testbed.path(f"{own.name}-shared.key")
+        with open(os.open(shared_file, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as f:
+            f.write(shared + "\n")
+        other.peers = f"[peer {own.name}]\naddress = {address}/32\npublic_key = {public}\n" \
+                      f"shared_key_file = {testbed.path(f'{other.name}-shared.key')}\n"
+    return secrets
+
+
+def _write(daemon: Daemon) -> None:
+    with open(daemon.config, "w", encoding="utf-8") as f:
+        f.write(daemon.config_text())
+
+
+def _reloaded(daemon: Daemon) -> tuple[list[str], list[str]]:
+    """What a reload of the daemon's configuration changes, and what needs a restart."""
+    _write(daemon)
+    done = subprocess.run(daemon.command("reload", "--json"), capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != GOOD:
+        raise TestbedError(f"reload: status {done.returncode}\n{done.stdout}{done.stderr}\n{daemon.process.tail()}")
+    said = json.loads(done.stdout)
+    return said["changed"], said["restart"]
+
+
+def _expect_reload(daemon: Daemon, changed: list[str], restart: list[str]) -> None:
+    got = _reloaded(daemon)
+    if got != (changed, restart):
+        raise TestbedError(f"changed {changed}, restart {restart} were due: {got}")
+
+
+def _all_shown(context: Context, daemon: Daemon) -> str:
+    """All that the daemon shows and has said."""
+    done = subprocess.run([context.build.program("sluice"), "complete", "show", ""], capture_output=True, text=True,
+                          timeout=60, check=True)
+    views = [line.split("\t")[0] for line in done.stdout.splitlines()]
+    shown = [subprocess.run(daemon.command("show", view, "--json"), capture_output=True, text=True, timeout=60,
+                            check=False).stdout for view in views]
+    if sum(len(text) > 20 for text in shown) < 10:
+        raise TestbedError(f"the daemon shows too little: {dict(zip(views, shown))}")
+    return "\n".join(shown) + daemon.process.err() + daemon.process.out()
+
+
+@scene("keys: of a daemon that had none, changed and taken away while it runs; none is ever shown")
+def keys_live(testbed: Testbed, context: Context) -> None:
+    pair = memif_pair(testbed, context.build)
+    a, b = pair
+    secrets = _secured(testbed, context, pair)
+    # A key comes with the next start only.
+    _expect_reload(b, [f"[peer {a.name}], which is new"], ["[daemon] private_key_file", "[port net_memif0] security"])
+    for daemon in pair:
+        daemon.stop()
+    for daemon in pair:
+        daemon.start()
+    for daemon in pair:
+        daemon.wait_link()
+    if "1 of 1 peer(s) have a key" not in b.process.err():
+        raise TestbedError(f"the start must say how many peers have keys: {b.process.tail()}")
+    transfer_works(a, b, ADDR_B)
+    _expect_reload(b, [], [])
+
+    # The same file, another shared key: on both sides, and the next transfer works.
+    secrets.append(_key(context, "shared"))
+    for daemon, other in ((a, b), (b, a)):
+        with open(testbed.path(f"{daemon.name}-shared.key"), "w", encoding="utf-8") as f:
+            f.write(secrets[-1])
+        _expect_reload(daemon, [f"[peer {other.name}] the key in shared_key_file"], [])
+    transfer_works(b, a, ADDR_A)
+
+    # Another private key waits for a restart, and says so each time.
+    own = testbed.path("b.key")
+    old = _text(own)
+    os.unlink(own)
+    _key(context, "generate", own)
+    secrets.append(_text(own).strip())
+    for _ in range(2):
+        _expect_reload(b, [], ["[daemon] the key in private_key_file"])
+    with open(own, "w", encoding="utf-8") as f:
+        f.write(old)
+
+    # A file that others may read changes nothing.
+    os.chmod(own, 0o640)
+    _write(b)
+    one_line(testbed.start("open", b.command("reload")), 20, 1, own, "0640", f"chmod 600 {own}")
+    os.chmod(own, 0o600)
+
+    # The last peer can be taken away.
+    b.peers = ""
+    _expect_reload(b, [f"[peer {a.name}], which is gone"], [])
+    until(lambda: "nobody can connect through port net_memif0" in b.process.err(), 5, "the remark that nobody can connect")
+    one_line(b.sluice("to-stranger", "perf", "client", "-t", "1", ADDR_A), 20, 4, "no key of that host", "public_key")
+
+    for daemon in pair:
+        text = _all_shown(context, daemon)
+        for secret in secrets:
+            if secret in text:
+                raise TestbedError(f"a secret key of {daemon.name} was shown")
+        daemon.stop()
+
+
+@scene("keys: a daemon does not start with files that others may read, or without anybody to talk to", company=True)
+def keys_refused(testbed: Testbed, context: Context) -> None:
+    program, private = context.build.program("sluiced"), testbed.path("k")
+    config = testbed.path("k.conf")
+    public = _key(context, "generate", private)
+
+    def write(peers: str) -> None:
+        with open(config, "w", encoding="utf-8") as f:
+            f.write(f"[daemon]\nprivate_key_file = {private}\n[port 0000:ff:00.0]\naddress = 10.0.0.1/24\n{peers}")
+
+    def refused(name: str, *parts: str) -> None:
+        """By the check and by the start, before the EAL is touched."""
+        for kind, args in (("check", ["--check", config]), ("start", ["--config", config])):
+            one_line(testbed.start(f"{name}-{kind}", [program, *args]), 20, CONFIG, *parts)
+
+    write("")
+    refused("nobody", re.escape(f"{config}:2: [daemon] private_key_file: no peer has a key"), "0000:ff:00.0")
+    write(f"[peer b]\naddress = 10.0.0.2/32\npublic_key = {public}\n")
+    refused("own", re.escape(f"{config}:7: [peer b] public_key: is that of this host"))
+    write(f"[peer b]\naddress = 10.0.0.2/32\npublic_key = {_key(context, 'public', said=_key(context, 'generate'))}\n")
+    os.chmod(private, 0o604)
+    refused("mode", re.escape(f"{config}:2: [daemon] private_key_file: {private}: its mode 0604"), "chmod 600")
+    os.chmod(private, 0o600)
+    done = subprocess.run([program, "--check", config], capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != GOOD or f"public key of this host: {public}" not in done.stdout or \
+            "security required" not in done.stdout or "peer b: secured, public key" not in done.stdout:
+        raise TestbedError(f"the check must say what is secured: {done.stdout}{done.stderr}")
+    doctor = subprocess.run([context.build.program("sluice"), "doctor", "--json", "--config", config], capture_output=True,
+                            text=True, timeout=60, check=False, env={**os.environ, "SLUICE_SOCKET": testbed.path("none")})
+    found = {f["check"]: f for f in json.loads(doctor.stdout)["findings"]}
+    if found["keys"]["level"] != "good" or found["security"]["level"] != "good" or "time" not in found:
+        raise TestbedError(f"the doctor must find the key and the port all right: {found}")
+
+    # Another user may check the file, but not see the key.
+    need(None if os.geteuid() == 0 else "only root can become another user")
+    os.chmod(testbed.dir, 0o755)
+    other = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", program, "--check", config],
+                           capture_output=True, text=True, timeout=60, check=False)
+    if other.returncode != GOOD or "key files are not checked" not in other.stdout or other.stderr:
+        raise TestbedError(f"status {other.returncode}: {other.stdout}{other.stderr}")
