@@ -58,8 +58,12 @@ class Box:
         """Gives a line to the console."""
         pipe = self.process.popen.stdin
         assert pipe is not None, "this box has no console; make it with console=True"
-        pipe.write((line + "\n").encode())
-        pipe.flush()
+        try:
+            pipe.write((line + "\n").encode())
+            pipe.flush()
+        except BrokenPipeError:
+            status = self.process.wait(20)
+            raise TestbedError(f"the box has ended with status {status} before {line!r}\n{self.process.tail()}") from None
 
     def report(self, timeout_s: float = 10) -> dict[str, Any]:
         """The first report that it writes from now on. It writes some only with the option --interval."""
