@@ -22,7 +22,7 @@ def users(testbed: Testbed, context: Context) -> None:
     # Each receiver takes 64 requests of 4 MiB and a little more, so two users fit into the total.
     quota, total = 300 * MIB, 640 * MIB
     a, b = memif_pair(testbed, context.build, daemon_keys={"socket_group": GROUP, "quota": quota,
-                                                       "quota_total": total})
+                                                       "quota_total": total}, memory_mb=256)
     sluice = shared(testbed, context)
     config = testbed.path("none.conf")
     with open(config, "w", encoding="ascii") as f:
