@@ -11,9 +11,14 @@
 #include "base/check.h"
 #include "crypto/secret.h"
 
+uint32_t assoc_numbers(uint32_t peers_max)
+{
+    return 2 * peers_max;
+}
+
 uint32_t assoc_slots(uint32_t peers_max)
 {
-    return 2 * peers_max * PEER_SLOTS;
+    return assoc_numbers(peers_max) * PEER_SLOTS;
 }
 
 struct assoc *assoc_create(const struct assoc_config *cfg)
@@ -21,7 +26,7 @@ struct assoc *assoc_create(const struct assoc_config *cfg)
     CHECK(cfg->peers_max >= 1 && cfg->peers_max <= ASSOC_PEERS_MAX);
     CHECK(cfg->ciphers & 1u << cfg->cipher);
 
-    uint32_t entries = 2 * cfg->peers_max;
+    uint32_t entries = assoc_numbers(cfg->peers_max);
     struct assoc *a = rte_zmalloc("assoc", sizeof *a, 0);
     struct peer *peers = rte_zmalloc("assoc", entries * sizeof *peers, 0);
 
@@ -275,11 +280,7 @@ int assoc_set_peers(struct assoc *a, const struct assoc_peer *peers, uint32_t n,
 
 bool peer_at(const struct peer *p, const struct addr *address)
 {
-    for (uint32_t i = 0; i < 2; i++)
-        if (p->cfg.prefix_len[i] != 0 &&
-            addr_same_prefix(&p->cfg.address[i], address, p->cfg.prefix_len[i]))
-            return true;
-    return false;
+    return assoc_peer_at(p->cfg.address, p->cfg.prefix_len, address);
 }
 
 uint32_t assoc_peer_of(const struct assoc *a, const struct addr *address)

@@ -96,6 +96,16 @@ struct assoc_config {
     uint32_t peers_max;            /* 1 .. ASSOC_PEERS_MAX */
 };
 
+/* Does an address lie in one of a peer's two networks? prefix_len[i] 0: there is no network[i]. */
+static inline bool assoc_peer_at(const struct addr network[2], const uint8_t prefix_len[2],
+                                 const struct addr *address)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        if (prefix_len[i] != 0 && addr_same_prefix(&network[i], address, prefix_len[i]))
+            return true;
+    return false;
+}
+
 /* A new association, for all workers. */
 struct assoc_keys {
     uint32_t slot;   /* below assoc_slots() */
@@ -145,6 +155,9 @@ struct assoc *assoc_create(const struct assoc_config *cfg);
 /* Wipes all keys. a may be NULL. */
 void assoc_destroy(struct assoc *a);
 
+/* How many numbers of peers there are: twice peers_max, as those of a reload may exist beside those
+ * before, until workers have given these back. */
+uint32_t assoc_numbers(uint32_t peers_max);
 /* Number of slots: of assoc_keys.slot, and so of the tables of workers. */
 uint32_t assoc_slots(uint32_t peers_max);
 

@@ -73,7 +73,7 @@ struct assoc {
     struct drbg random;
     struct mac_secret secret; /* of the cookies that we hand out */
     struct peer *peers;
-    uint32_t entries;                   /* of peers: twice as many as can be configured */
+    uint32_t entries;                   /* of peers: assoc_numbers() */
     uint32_t order[ASSOC_PEERS_MAX], n; /* the numbers of the configured peers, in their order */
     uint32_t look;                      /* where assoc_over() goes on */
     uint64_t time_ns;                   /* in our newest INIT */

@@ -87,22 +87,20 @@ static void ahead_fetch(const uint8_t *from)
         rte_prefetch0(from + i);
 }
 
-void seal_data_bytes(struct table_entry *e, uint8_t *to, const uint8_t *from, uint32_t len)
+/* work: aead_seal() or aead_open(), of all bytes in order. */
+static inline void pieces_work(void (*work)(struct aead *, void *, const void *, uint32_t),
+                               struct aead *a, uint8_t *to, const uint8_t *from, uint32_t len)
 {
     for (uint32_t n; len > 0; len -= n, to += n, from += n) {
         n = RTE_MIN(len, PIECE_BYTES);
         ahead_fetch(from + n);
-        aead_seal(e->seal, to, from, n);
+        work(a, to, from, n);
     }
 }
 
-static void data_open(struct table_entry *e, uint8_t *to, const uint8_t *from, uint32_t len)
+void seal_data_bytes(struct table_entry *e, uint8_t *to, const uint8_t *from, uint32_t len)
 {
-    for (uint32_t n; len > 0; len -= n, to += n, from += n) {
-        n = RTE_MIN(len, PIECE_BYTES);
-        ahead_fetch(from + n);
-        aead_open(e->open, to, from, n);
-    }
+    pieces_work(aead_seal, e->seal, to, from, len);
 }
 
 void seal_data_end(struct table *t, struct table_entry *e, uint8_t *trailer)
@@ -130,7 +128,7 @@ const uint8_t *seal_data_open(struct table *t, struct table_entry *e,
         }
         uint32_t n = RTE_MIN(left, m->data_len - at);
 
-        data_open(e, clear, rte_pktmbuf_mtod_offset(m, const uint8_t *, at), n);
+        pieces_work(aead_open, e->open, clear, rte_pktmbuf_mtod_offset(m, const uint8_t *, at), n);
         clear += n;
         left -= n;
         at = 0;

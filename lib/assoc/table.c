@@ -16,7 +16,7 @@ int table_init(struct table *t, uint32_t peers_max, uint8_t worker)
     CHECK(worker < TABLE_WORKERS_MAX);
     *t = (struct table){
         .slots = assoc_slots(peers_max),
-        .peers = 2 * peers_max,
+        .peers = assoc_numbers(peers_max),
         .worker = worker,
     };
     t->entries = rte_zmalloc("associations", t->slots * sizeof *t->entries, 64);
@@ -83,19 +83,22 @@ struct table_entry *table_find(struct table *t, uint32_t number)
     return number != 0 && e->number == number ? e : NULL;
 }
 
+/* The entry, if it may be sent under; it may be NULL. */
+static struct table_entry *young(struct table_entry *e, uint64_t now_ns)
+{
+    return e != NULL && now_ns - e->born_ns < ASSOC_REJECT_NS ? e : NULL;
+}
+
+struct table_entry *table_young(struct table *t, uint32_t number, uint64_t now_ns)
+{
+    return young(table_find(t, number), now_ns);
+}
+
 struct table_entry *table_current(struct table *t, uint32_t peer, uint64_t now_ns)
 {
     uint32_t slot = peer < t->peers ? t->current[peer] : NONE;
 
-    return slot != NONE && now_ns - t->entries[slot].born_ns < ASSOC_REJECT_NS ? &t->entries[slot]
-                                                                               : NULL;
-}
-
-bool table_holds(const struct table *t, uint32_t number, uint64_t now_ns)
-{
-    const struct table_entry *e = &t->entries[number % t->slots];
-
-    return number != 0 && e->number == number && now_ns - e->born_ns < ASSOC_REJECT_NS;
+    return young(slot != NONE ? &t->entries[slot] : NULL, now_ns);
 }
 
 /* The word once this count has come; the same word if the count is not new. */

@@ -84,8 +84,9 @@ struct table_entry *table_find(struct table *t, uint32_t number);
 /* The association for a packet of a connection that we opened; NULL: there is none, or it is too
  * old to send under. */
 struct table_entry *table_current(struct table *t, uint32_t peer, uint64_t now_ns);
-/* Is the association still there, and young enough to send under? number: the one that it had. */
-bool table_holds(const struct table *t, uint32_t number, uint64_t now_ns);
+/* The association with this number, for a packet that we send; NULL: there is none, or it is too
+ * old to send under. */
+struct table_entry *table_young(struct table *t, uint32_t number, uint64_t now_ns);
 
 /* Is the FIRST with this number of its trailer new? If so, it is not new any more. */
 bool table_first_new(struct table_entry *e, uint64_t number);

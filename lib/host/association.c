@@ -32,12 +32,14 @@ static struct table_firsts *firsts_create(uint32_t slots)
 int host_control_secure(struct host_control *c, const struct assoc_config *cfg,
                         enum aead_library library, char *err, size_t err_len)
 {
+    uint32_t slots = assoc_slots(cfg->peers_max);
+
     CHECK(cfg->peers_max == c->hosts[0]->cfg.secured_max);
     c->library = library;
     memcpy(c->public_key, cfg->self.public_key, sizeof c->public_key);
     c->assoc = assoc_create(cfg);
-    c->leaving = leaving_create(assoc_slots(cfg->peers_max));
-    c->firsts = firsts_create(assoc_slots(cfg->peers_max));
+    c->leaving = leaving_create(slots);
+    c->firsts = firsts_create(slots);
     if (c->assoc != NULL && c->leaving != NULL && c->firsts != NULL)
         return 0;
     snprintf(err, err_len, "no memory for associations; give EAL more (-m)");
@@ -139,6 +141,16 @@ static void install(struct host_control *c, struct assoc_keys *keys)
     secret_wipe(&keys->keys, sizeof keys->keys);
 }
 
+/* Gives a worker the packet to send, if there is one. */
+static void packet_send(struct host *h, struct mail *m, const struct assoc_out *out)
+{
+    if (out->len == 0)
+        return;
+    m->len = out->len;
+    memcpy(m->bytes, out->bytes, out->len);
+    send(h, m);
+}
+
 static void handshake(struct host_control *c, struct host *h, const struct mail *m, bool pressed,
                       uint64_t now_ns)
 {
@@ -149,10 +161,7 @@ static void handshake(struct host_control *c, struct host *h, const struct mail 
                c->wall_ns, &out);
     if (out.install)
         install(c, &out.keys);
-    answer.len = out.len;
-    memcpy(answer.bytes, out.bytes, out.len);
-    if (out.len > 0)
-        send(h, &answer);
+    packet_send(h, &answer, &out);
 }
 
 static void wanted(struct host_control *c, struct host *h, const struct mail *m, uint64_t now_ns)
@@ -161,10 +170,7 @@ static void wanted(struct host_control *c, struct host *h, const struct mail *m,
     struct assoc_out out;
 
     assoc_want(c->assoc, m->peer, m->doubt, now_ns, c->wall_ns, &out);
-    ask.len = out.len;
-    memcpy(ask.bytes, out.bytes, out.len);
-    if (out.len > 0)
-        send(h, &ask);
+    packet_send(h, &ask, &out);
 }
 
 static void removed(struct host_control *c, const struct mail *m)

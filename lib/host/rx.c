@@ -149,11 +149,14 @@ static bool state_parse(struct host *h, const struct rte_mbuf *m, const struct f
     uint32_t len = f->payload_len;
     enum wire_verdict v;
 
-    if (e != NULL && len <= WIRE_CNTL_MAX_BYTES)
+    if (e != NULL) {
+        if (len > WIRE_CNTL_MAX_BYTES) {
+            verdict_count(h, WIRE_BAD_LENGTH);
+            return false;
+        }
         p = memcpy(copy, p, len + WIRE_TRAILER_BYTES);
-    if (e != NULL && len > WIRE_CNTL_MAX_BYTES)
-        v = WIRE_BAD_LENGTH;
-    else if (type == WIRE_FIRST)
+    }
+    if (type == WIRE_FIRST)
         v = wire_parse_first(p, len, &u->first);
     else if (type == WIRE_CNTL)
         v = wire_parse_cntl(p, len, &u->cntl);

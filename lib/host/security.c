@@ -26,26 +26,28 @@ int security_create(struct host *h)
     if (h->cfg.security == HOST_SECURITY_NONE)
         return 0;
     snprintf(name, sizeof name, "mail%llx", (unsigned long long)(uintptr_t)h);
-    h->peers = rte_zmalloc("associations", 2 * h->cfg.secured_max * sizeof *h->peers, 0);
+    h->peers = rte_zmalloc("associations", assoc_numbers(h->cfg.secured_max) * sizeof *h->peers, 0);
     if (h->peers == NULL || mailbox_init(&h->mailbox, name) != 0)
         return -ENOMEM;
     return table_init(&h->table, h->cfg.secured_max, h->cfg.worker);
 }
 
-void security_destroy(struct host *h)
+/* Frees what messages that nobody takes any more hold. */
+static void mail_free(struct rte_ring *ring)
 {
     struct mail m;
 
-    while (h->mailbox.up != NULL && mail_get(h->mailbox.up, &m)) {
+    while (ring != NULL && mail_get(ring, &m)) {
         aead_destroy(m.seal);
         aead_destroy(m.open);
         rte_free(m.networks);
     }
-    while (h->mailbox.down != NULL && mail_get(h->mailbox.down, &m)) {
-        aead_destroy(m.seal);
-        aead_destroy(m.open);
-        rte_free(m.networks);
-    }
+}
+
+void security_destroy(struct host *h)
+{
+    mail_free(h->mailbox.up);
+    mail_free(h->mailbox.down);
     mailbox_fini(&h->mailbox);
     table_fini(&h->table);
     rte_free(h->networks);
@@ -56,11 +58,8 @@ void security_destroy(struct host *h)
 static uint32_t peer_of(const struct host *h, const struct addr *address)
 {
     for (uint32_t i = 0; h->networks != NULL && i < h->networks->n; i++)
-        for (uint32_t k = 0; k < 2; k++)
-            if (h->networks->at[i].prefix_len[k] != 0 &&
-                addr_same_prefix(&h->networks->at[i].address[k], address,
-                                 h->networks->at[i].prefix_len[k]))
-                return h->networks->at[i].peer;
+        if (assoc_peer_at(h->networks->at[i].address, h->networks->at[i].prefix_len, address))
+            return h->networks->at[i].peer;
     return ASSOC_PEER_NONE;
 }
 
@@ -102,8 +101,8 @@ struct table_entry *security_entry(struct host *h, struct conn *c)
         return NULL;
     if (c->opener)
         e = table_current(&h->table, c->security.peer, host_now_ns(h));
-    else if (table_holds(&h->table, c->security.number, host_now_ns(h)))
-        e = table_find(&h->table, c->security.number);
+    else
+        e = table_young(&h->table, c->security.number, host_now_ns(h));
     c->security.waits = e == NULL;
     if (c->opener && (e == NULL || host_now_ns(h) - e->born_ns >= ASSOC_RENEW_NS))
         want(h, c, false);

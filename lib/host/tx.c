@@ -167,14 +167,12 @@ static bool unit_copy(struct host *h, struct rte_mbuf *m, const struct vt_unit *
     if (e != NULL)
         seal_data(&h->table, e,
                   rte_pktmbuf_mtod_offset(m, const uint8_t *, m->data_len - WIRE_DATA_BYTES));
-
     for (unsigned int i = 0; i < 2; i++) {
         const uint8_t *from = u->pieces[i].data;
         uint64_t left = u->pieces[i].len;
 
         while (left > 0) {
             uint16_t n = (uint16_t)RTE_MIN(left, (uint64_t)rte_pktmbuf_tailroom(last));
-
             uint8_t *to = rte_pktmbuf_mtod_offset(last, uint8_t *, last->data_len);
 
             if (n == 0) {

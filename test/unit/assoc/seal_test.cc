@@ -146,8 +146,8 @@ class Seal : public testing::TestWithParam<std::tuple<aead_library, aead_cipher>
     void SetUp() override
     {
         if (!aead_has(std::get<0>(GetParam())))
-            GTEST_SKIP() << "this CPU has no code in "
-                         << aead_library_name(std::get<0>(GetParam()));
+            GTEST_SKIP() << "no " << aead_library_name(std::get<0>(GetParam()))
+                         << " here: install libipsec-mb-dev (x86 only), and configure again";
     }
     End end(bool outgoing, uint8_t key = 9)
     {
@@ -177,9 +177,9 @@ TEST_P(Seal, EachBitOfData)
     uint64_t wrong = 0;
 
     for (size_t bit = 0; bit < good.size() * 8; bit++) {
-        c.data[0][bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+        flip(c.data[0], bit);
         wrong += seal_data_open(&b.t, b.e, c.data[0].data(), c.m.data(), 0, 8832) != nullptr;
-        c.data[0][bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+        flip(c.data[0], bit);
     }
     EXPECT_EQ(wrong, 0u);
     EXPECT_TRUE(opens(&b, good));
@@ -201,14 +201,14 @@ TEST_P(Seal, EachBitOfState)
             EXPECT_EQ(seal_state(&a.t, a.e, &way.path, p.data(), len), p.size());
             EXPECT_TRUE(seal_state_right(b.e, &way.path, p.data(), len));
             for (size_t bit = 0; bit < p.size() * 8; bit++) {
-                p[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+                flip(p, bit);
                 bool right = seal_state_right(b.e, &way.path, p.data(), len);
 
                 if (cntl && bit / 8 >= 160 && bit / 8 < 176)
                     free += right;
                 else
                     wrong += right;
-                p[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+                flip(p, bit);
             }
         }
     EXPECT_EQ(wrong, 0u);
@@ -296,8 +296,8 @@ TEST(Table, Ages)
     EXPECT_EQ(table_current(&a.t, kPeer, 1000), a.e);
     EXPECT_EQ(table_current(&a.t, kPeer, 999 + ASSOC_REJECT_NS), a.e);
     EXPECT_EQ(table_current(&a.t, kPeer, 1000 + ASSOC_REJECT_NS), nullptr);
-    EXPECT_TRUE(table_holds(&a.t, number, 999 + ASSOC_REJECT_NS));
-    EXPECT_FALSE(table_holds(&a.t, number, 1000 + ASSOC_REJECT_NS));
+    EXPECT_EQ(table_young(&a.t, number, 999 + ASSOC_REJECT_NS), a.e);
+    EXPECT_EQ(table_young(&a.t, number, 1000 + ASSOC_REJECT_NS), nullptr);
     EXPECT_EQ(table_current(&a.t, kPeer + 1, 1000), nullptr);
     EXPECT_EQ(table_current(&a.t, ASSOC_PEER_NONE, 1000), nullptr);
     EXPECT_EQ(table_find(&a.t, number + 1), nullptr);
@@ -308,7 +308,7 @@ TEST(Table, Ages)
     aead_destroy(open);
     EXPECT_EQ(table_current(&a.t, kPeer, 1000), nullptr);
     EXPECT_EQ(table_find(&a.t, number), nullptr);
-    EXPECT_FALSE(table_holds(&a.t, number, 1000));
+    EXPECT_EQ(table_young(&a.t, number, 1000), nullptr);
     table_remove(&a.t, 3, &seal, &open);
     EXPECT_EQ(seal, nullptr);
 }
