@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Key files, the time of day, and which ports are secured. See doctor.h. */
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,17 +24,6 @@ static uid_t daemon_user(const struct doctor *d)
         sscanf(uid, "%u %u", &real, &effective) != 2)
         return UNKNOWN;
     return effective;
-}
-
-static const char *user_name(uid_t uid, char *buf, size_t len)
-{
-    const struct passwd *user = getpwuid(uid);
-
-    if (user != NULL)
-        snprintf(buf, len, "%s", user->pw_name);
-    else
-        snprintf(buf, len, "%u", (unsigned int)uid);
-    return buf;
 }
 
 /* Can other users put another file in its place, because they may write into its folder? */
@@ -63,12 +51,12 @@ static void check_owner(const struct doctor *d, const char *file, uid_t owner)
     uid_t user = daemon_user(d);
     char theirs[64], ours[64];
 
-    user_name(owner, theirs, sizeof theirs);
+    key_file_user(owner, theirs, sizeof theirs);
     if (user == UNKNOWN || user == owner) {
         doctor_tell(d, "keys", DOCTOR_GOOD, "%s: only user %s may read it", file, theirs);
         return;
     }
-    user_name(user, ours, sizeof ours);
+    key_file_user(user, ours, sizeof ours);
     if (user != 0)
         doctor_tell(d, "keys", DOCTOR_BAD,
                     "%s: belongs to user %s, and the daemon runs as %s, which cannot read it\n"
@@ -128,6 +116,22 @@ void doctor_time(struct doctor *d)
                     "timedatectl set-ntp true   # or start chrony");
 }
 
+/* key: this host has one. */
+static void tell_plain(const struct doctor *d, const struct doctor_port *p, bool key)
+{
+    char cure[DOCTOR_TEXT];
+
+    if (key)
+        snprintf(cure, sizeof cure, "security = required in [port %s] of %s", p->name, d->config);
+    else
+        snprintf(cure, sizeof cure,
+                 "sluice key generate /etc/sluice/private.key, then private_key_file in [daemon] "
+                 "of %s, and public_key in [peer NAME] (doc/security.md)",
+                 d->config);
+    doctor_tell(d, "security", DOCTOR_WARNING,
+                "%s: plain: any host on its network can read and forge packets\n%s", p->name, cure);
+}
+
 void doctor_security(struct doctor *d)
 {
     bool key = d->conf.private_key_file[0] != 0;
@@ -150,16 +154,7 @@ void doctor_security(struct doctor *d)
         else if (memory)
             doctor_tell(d, "security", DOCTOR_GOOD,
                         "%s: plain; its other end is memory of this machine", p->name);
-        else if (key)
-            doctor_tell(d, "security", DOCTOR_WARNING,
-                        "%s: plain: whoever is on its network can read and forge packets\n"
-                        "security = required in [port %s] of %s",
-                        p->name, p->name, d->config);
         else
-            doctor_tell(d, "security", DOCTOR_WARNING,
-                        "%s: plain: whoever is on its network can read and forge packets\n"
-                        "sluice key generate /etc/sluice/private.key, then private_key_file in "
-                        "[daemon] of %s, and public_key in [peer NAME] (doc/security.md)",
-                        p->name, d->config);
+            tell_plain(d, p, key);
     }
 }

@@ -67,8 +67,7 @@ int key_file_take(int fd, const char *name, uint8_t key[KEY_BYTES], char *err, s
     return rc;
 }
 
-/* The name of a user, or the number where there is no name. */
-static const char *user_name(uid_t uid, char *buf, size_t len)
+const char *key_file_user(uid_t uid, char *buf, size_t len)
 {
     const struct passwd *user = getpwuid(uid);
 
@@ -94,8 +93,8 @@ int key_file_judge(const struct stat *st, const char *path, enum key_file_owner 
         return -EPERM;
     }
     if (owner == KEY_FILE_TRUSTED && st->st_uid != 0 && st->st_uid != geteuid()) {
-        user_name(st->st_uid, theirs, sizeof theirs);
-        user_name(geteuid(), ours, sizeof ours);
+        key_file_user(st->st_uid, theirs, sizeof theirs);
+        key_file_user(geteuid(), ours, sizeof ours);
         snprintf(err, err_len, "%s: belongs to user %s, not to %s%s; chown %s %s", path, theirs,
                  geteuid() != 0 ? "root or " : "", ours, ours, path);
         return -EPERM;
@@ -109,7 +108,7 @@ static int open_error(const char *path, char *err, size_t err_len)
     int rc = -errno;
     char ours[64];
 
-    user_name(geteuid(), ours, sizeof ours);
+    key_file_user(geteuid(), ours, sizeof ours);
     if (rc == -EACCES)
         snprintf(err, err_len, "%s: user %s cannot read it; chown %s %s, or run as its owner", path,
                  ours, ours, path);

@@ -33,6 +33,9 @@ int key_file_read(const char *path, enum key_file_owner owner, uint8_t key[KEY_B
  * what read() failed with. */
 int key_file_take(int fd, const char *name, uint8_t key[KEY_BYTES], char *err, size_t err_len);
 
+/* The name of a user, or the number where there is no name, in buf. */
+const char *key_file_user(uid_t uid, char *buf, size_t len);
+
 /* Is this file refused because of its kind, mode or owner? 0, or a negative errno as above. */
 int key_file_judge(const struct stat *st, const char *path, enum key_file_owner owner, char *err,
                    size_t err_len);

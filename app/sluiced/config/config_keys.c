@@ -62,25 +62,32 @@ static int check_any_peer(const struct reading *r)
     return 0;
 }
 
-static int read_self(const struct reading *r, struct noise_self *self)
+/* Reads the file that a key of the configuration names. peer: as for read_error(). */
+static int read_file(const struct reading *r, const struct config_peer *peer, const char *key,
+                     const char *file, uint8_t out[KEY_BYTES])
 {
     char why[CONFIG_ERROR_MAX];
-    int rc = key_file_read(r->c->daemon.private_key_file,
-                           r->use == CONFIG_KEYS_CHECK ? KEY_FILE_ANYONE : KEY_FILE_TRUSTED,
-                           self->private_key, why, sizeof why);
+    int rc = key_file_read(file, r->use == CONFIG_KEYS_CHECK ? KEY_FILE_ANYONE : KEY_FILE_TRUSTED,
+                           out, why, sizeof why);
 
-    if (rc != 0)
-        return read_error(r, rc, NULL, "private_key_file", "%s", why);
-    dh_public(self->private_key, self->public_key);
-    return 0;
+    return rc == 0 ? 0 : read_error(r, rc, peer, key, "%s", why);
+}
+
+static int read_self(const struct reading *r, struct noise_self *self)
+{
+    int rc =
+        read_file(r, NULL, "private_key_file", r->c->daemon.private_key_file, self->private_key);
+
+    if (rc == 0)
+        dh_public(self->private_key, self->public_key);
+    return rc;
 }
 
 static int read_peer(const struct reading *r, const struct config_peer *p,
                      const struct noise_self *self, struct assoc_peer *out)
 {
     uint8_t shared[DH_BYTES];
-    char why[CONFIG_ERROR_MAX];
-    int rc = 0;
+    int rc;
 
     memcpy(out->public_key, p->public_key, sizeof out->public_key);
     for (int f = 0; f < 2; f++) {
@@ -97,13 +104,12 @@ static int read_peer(const struct reading *r, const struct config_peer *p,
                           "is no host's, because anybody has the private key of it; write the one "
                           "that sluice key public prints on the peer's host");
     secret_wipe(shared, sizeof shared);
-    if (p->shared_key_file[0] != '\0')
-        rc = key_file_read(p->shared_key_file,
-                           r->use == CONFIG_KEYS_CHECK ? KEY_FILE_ANYONE : KEY_FILE_TRUSTED,
-                           out->shared_key, why, sizeof why);
+    if (p->shared_key_file[0] == '\0')
+        return 0;
+    rc = read_file(r, p, "shared_key_file", p->shared_key_file, out->shared_key);
     if (rc != 0)
-        return read_error(r, rc, p, "shared_key_file", "%s", why);
-    if (p->shared_key_file[0] != '\0' && secret_unset(out->shared_key, sizeof out->shared_key))
+        return rc;
+    if (secret_unset(out->shared_key, sizeof out->shared_key))
         return read_error(r, -EINVAL, p, "shared_key_file",
                           "%s:1: is all zero, which is no key; make one with sluice key shared",
                           p->shared_key_file);

@@ -50,11 +50,12 @@ json_t *show_peers(const struct daemon *d)
 {
     json_t *list = json_array();
 
-    for (uint32_t p = 0; p < d->n_ports; p++)
-        for (uint32_t i = 0;
-             d->config.ports[p].security != HOST_SECURITY_NONE && i < d->config.secrets->n_peers;
-             i++)
+    for (uint32_t p = 0; p < d->n_ports; p++) {
+        if (d->config.ports[p].security == HOST_SECURITY_NONE)
+            continue;
+        for (uint32_t i = 0; i < d->config.secrets->n_peers; i++)
             json_array_append_new(list, peer_json(d, p, i));
+    }
     return list;
 }
 
