@@ -9,6 +9,7 @@ extern "C" {
 #include "base/seq.h"
 #include "host/host_internal.h"
 }
+#include "framed.hh"
 #include "peer.hh"
 
 namespace
@@ -87,12 +88,7 @@ TEST(Attack, SourcePortZeroHangs)
     v.unit_max = 1400;
     v.service = 7;
     wire_put_first(bytes, &v);
-    rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire);
-    uint16_t head = frame_header_len(&p.route);
-    uint8_t *at = reinterpret_cast<uint8_t *>(rte_pktmbuf_append(m, head + sizeof bytes));
-    frame_put(at, &p.route, sizeof bytes);
-    std::memcpy(at + head, bytes, sizeof bytes);
-    frame_set_udp_sum(at, &p.route, sizeof bytes, frame_sum(bytes, sizeof bytes));
+    rte_mbuf *m = mbuf_of(Pools::get().wire, framed(p.route, bytes, sizeof bytes));
     host_rx(p.h(), &m, 1, p.now());
     host_accept(p.h(), 7, 1, 1);
     host_accept(p.h(), 7, 1, 1);

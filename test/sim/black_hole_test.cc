@@ -141,8 +141,7 @@ TEST_F(Hole, APathWithoutDataIsNamed)
             EXPECT_EQ(p.sends[0][i].status, -ECOMM);
             EXPECT_EQ(p.recvs[1][i].status, -ECONNRESET);
         }
-        for (uint32_t i = 0; i < 2; i++)
-            host_close(world_host(p.w, i), p.conn[i], WIRE_END_ABORT, world_now(p.w));
+        p.close();
         EXPECT_TRUE(p.run([&] { return p.all_free(); }));
     }
 }

@@ -4,22 +4,13 @@
 
 #include <cstring>
 
+#include "framed.hh"
 #include "peer.hh"
 
 namespace
 {
 
 constexpr uint64_t kMs = 1000000;
-
-std::vector<uint8_t> frame_of(const Peer &p, const uint8_t *payload, uint32_t len)
-{
-    std::vector<uint8_t> f(frame_header_len(&p.route) + len);
-    uint16_t head = frame_put(f.data(), &p.route, len);
-
-    std::memcpy(f.data() + head, payload, len);
-    frame_set_udp_sum(f.data(), &p.route, len, frame_sum(payload, len));
-    return f;
-}
 
 // Gives the host a frame in two mbufs, split at some byte.
 void give(Peer &p, const std::vector<uint8_t> &f, size_t split)
@@ -47,7 +38,7 @@ TEST(Segments, CntlAndDataAreReadWhereverTheyAreSplit)
         wire_cntl v = p.state(WIRE_SREQ);
         uint64_t before = p.counter("rx_cntl");
 
-        give(p, frame_of(p, bytes, wire_put_cntl(bytes, &v)), split);
+        give(p, framed(p.route, bytes, wire_put_cntl(bytes, &v)), split);
         EXPECT_EQ(p.counter("rx_cntl"), before + 1) << split;
         wire_data d = {};
         std::vector<uint8_t> unit(WIRE_DATA_BYTES + 300);
@@ -60,7 +51,7 @@ TEST(Segments, CntlAndDataAreReadWhereverTheyAreSplit)
         wire_put_data(unit.data(), &d);
         for (uint32_t i = 0; i < 300; i++)
             unit[WIRE_DATA_BYTES + i] = static_cast<uint8_t>(i * 7);
-        give(p, frame_of(p, unit.data(), static_cast<uint32_t>(unit.size())), split);
+        give(p, framed(p.route, unit.data(), static_cast<uint32_t>(unit.size())), split);
         ASSERT_NE(p.done(HOST_RECV, 1), nullptr) << split;
         for (uint32_t i = 0; i < 300; i++)
             ASSERT_EQ(p.buffers.back()[i], static_cast<uint8_t>(i * 7)) << split;
@@ -99,7 +90,7 @@ TEST(Segments, PacketsOfOtherWorkersAreHandedOn)
 
     v.h.key = 1ull << 63 | 5; // two workers: the first bit is the worker
     v.expiry_ms = 1;
-    std::vector<uint8_t> f = frame_of(p, bytes, wire_put_rcntl(bytes, &v));
+    std::vector<uint8_t> f = framed(p.route, bytes, wire_put_rcntl(bytes, &v));
     rte_mbuf *m[70];
     uint8_t worker[70];
 

@@ -3,6 +3,7 @@
 // path.
 #include <gtest/gtest.h>
 
+#include "framed.hh"
 #include "peer.hh"
 
 namespace
@@ -173,16 +174,8 @@ TEST_F(Silence, IdleForHours)
 rte_mbuf *frame_of(Peer &p, const wire_cntl &v)
 {
     uint8_t bytes[WIRE_CNTL_MAX_BYTES];
-    uint32_t len = wire_put_cntl(bytes, &v);
-    uint16_t head = frame_header_len(&p.route);
-    rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire);
-    uint8_t *at =
-        reinterpret_cast<uint8_t *>(rte_pktmbuf_append(m, static_cast<uint16_t>(head + len)));
 
-    frame_put(at, &p.route, len);
-    memcpy(at + head, bytes, len);
-    frame_set_udp_sum(at, &p.route, len, frame_sum(bytes, len));
-    return m;
+    return mbuf_of(Pools::get().wire, framed(p.route, bytes, wire_put_cntl(bytes, &v)));
 }
 
 // The counters of cores differ a little. A peer that was heard in the future was not heard long

@@ -131,7 +131,6 @@ void Crowd::cheat(rte_mbuf *m)
 {
     uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
     struct frame f;
-    wire_header h;
     wire_cntl v;
 
     if (frame_parse(p, m->data_len, m->pkt_len, &f) != FRAME_UDP)
@@ -139,8 +138,7 @@ void Crowd::cheat(rte_mbuf *m)
     const addr cheater = address(opt.senders);
     uint8_t *at = p + f.payload_off;
 
-    if (!addr_equal(&f.dst, &cheater) || wire_parse_header(at, f.payload_len, &h) != WIRE_OK ||
-        h.type != WIRE_CNTL || wire_parse_cntl(at, f.payload_len, &v) != WIRE_OK)
+    if (!addr_equal(&f.dst, &cheater) || wire_parse_cntl(at, f.payload_len, &v) != WIRE_OK)
         return;
     v.rate_Bps = static_cast<uint64_t>(static_cast<double>(v.rate_Bps) * opt.cheat);
     v.burst_bytes = static_cast<uint32_t>(static_cast<double>(v.burst_bytes) * opt.cheat);

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "framed.hh"
+
 void Forger::fill(uint8_t *p, size_t len)
 {
     for (size_t i = 0; i < len; i += 8) {
@@ -29,13 +31,7 @@ frame_route Forger::route_from(const Target &t, const addr &source, uint16_t por
 std::vector<uint8_t> Forger::packet(const Target &, const frame_route &route,
                                     const std::vector<uint8_t> &payload)
 {
-    uint32_t len = static_cast<uint32_t>(payload.size());
-    std::vector<uint8_t> f(frame_header_len(&route) + len);
-    uint16_t head = frame_put(f.data(), &route, len);
-
-    std::memcpy(f.data() + head, payload.data(), len);
-    frame_set_udp_sum(f.data(), &route, len, frame_sum(payload.data(), len));
-    return f;
+    return framed(route, payload.data(), static_cast<uint32_t>(payload.size()));
 }
 
 // Noise, or noise behind the right MAC address.

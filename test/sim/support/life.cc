@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "framed.hh"
+
 namespace
 {
 
@@ -13,30 +15,17 @@ rte_mbuf *router_says(const Pair &p, uint64_t rate_Bps)
 {
     const host_config *a = host_get_config(world_host(p.w, 0));
     const host_config *b = host_get_config(world_host(p.w, 1));
-    frame_route route = {};
     wire_rcntl v = {};
     uint8_t bytes[64];
 
-    route.src_mac = b->mac;
-    route.dst_mac = a->mac;
-    route.vlan = FRAME_VLAN_NONE;
-    route.src = b->address[p.opt.ipv6];
-    route.dst = a->address[p.opt.ipv6];
-    route.sport = route.dport = WIRE_UDP_PORT;
     v.h.key = p.oracle.key_of[0];
     v.rate_Bps = rate_Bps;
     v.expiry_ms = 2;
     v.hop = 1;
     v.time_ns = world_now(p.w);
     uint32_t len = wire_put_rcntl(bytes, &v);
-    rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().head);
-    uint16_t head = frame_header_len(&route);
-    uint8_t *at = reinterpret_cast<uint8_t *>(rte_pktmbuf_append(m, head + len));
 
-    frame_put(at, &route, len);
-    std::memcpy(at + head, bytes, len);
-    frame_set_udp_sum(at, &route, len, frame_sum(bytes, len));
-    return m;
+    return mbuf_of(Pools::get().head, framed(route_between(*b, *a, p.opt.ipv6), bytes, len));
 }
 
 class Life

@@ -125,6 +125,12 @@ void Pair::open()
 {
     if (host_listen(b(), kService) != 0)
         throw std::runtime_error("listen");
+    connect();
+}
+
+void Pair::connect()
+{
+    opened[0] = opened[1] = 1;
     conn[1] = static_cast<uint32_t>(host_accept(b(), kService, 1, 0));
     struct host_connect op = {};
     op.peer = host_get_config(b())->address[opt.ipv6];
@@ -292,14 +298,19 @@ void Pair::shutdown(uint32_t side)
         faults.push_back("shutdown refused");
 }
 
+void Pair::close()
+{
+    for (uint32_t i = 0; i < 2; i++)
+        host_close(world_host(w, i), conn[i], WIRE_END_ABORT, world_now(w));
+}
+
 bool Pair::finish()
 {
     for (uint32_t i = 0; i < 2; i++)
         if (!shutting[i])
             shutdown(i);
     bool in_order = run([&] { return shut[0] != 1 && shut[1] != 1; });
-    for (uint32_t i = 0; i < 2; i++)
-        host_close(world_host(w, i), conn[i], WIRE_END_ABORT, world_now(w));
+    close();
     bool free = run([&] { return all_free(); });
     return in_order && free && shut[0] == 0 && shut[1] == 0 && faults.empty() &&
            oracle.faults.empty();

@@ -81,6 +81,8 @@ class Pair
     }
     // A connects to B, and B accepts. Sets conn[0] and conn[1] to their numbers.
     void open();
+    // The same once more, after the connection before has ended.
+    void connect();
     // A sends one request / B posts a buffer for one. pattern() makes the payload.
     void send(uint64_t len, bool provisional = false, uint64_t tail = 0);
     void recv(uint64_t len);
@@ -97,6 +99,8 @@ class Pair
     bool all_done() const;
     // This side sends no more.
     void shutdown(uint32_t side);
+    // Ends the connection at both ends at once.
+    void close();
     // Shuts down each direction that is not shut down yet, and closes. True if all of it succeeded
     // without a fault.
     bool finish();

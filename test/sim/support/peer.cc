@@ -4,6 +4,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "framed.hh"
+
 namespace
 {
 
@@ -269,12 +271,7 @@ void Peer::say_data(uint32_t request, uint32_t unit, uint64_t request_len, uint3
 
 void Peer::say_bytes(const uint8_t *p, uint32_t len)
 {
-    std::vector<uint8_t> frame(frame_header_len(&route) + len);
-    uint16_t head = frame_put(frame.data(), &route, len);
-
-    std::memcpy(frame.data() + head, p, len);
-    frame_set_udp_sum(frame.data(), &route, len, frame_sum(p, len));
-    say_frame(frame);
+    say_frame(framed(route, p, len));
 }
 
 void Peer::say_frame(const std::vector<uint8_t> &frame)
@@ -284,12 +281,7 @@ void Peer::say_frame(const std::vector<uint8_t> &frame)
 
 void Peer::inject(const uint8_t *p, uint32_t len)
 {
-    rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire);
-
-    if (m == nullptr)
-        throw std::runtime_error("no mbuf");
-    std::memcpy(rte_pktmbuf_append(m, static_cast<uint16_t>(len)), p, len);
-    world_inject(w, 0, m);
+    world_inject(w, 0, mbuf_of(Pools::get().wire, p, len));
 }
 
 void Peer::open_to_host()

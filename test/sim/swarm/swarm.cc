@@ -219,9 +219,10 @@ void Swarm::judge_failures()
 
 void Swarm::destroy()
 {
-    if (counters("drop_over_grant") > 0)
-        verdict.fault(ORACLE_PACE, "%lu packets count as more than was granted",
-                      counters("drop_over_grant"));
+    uint64_t beyond = counters("drop_over_grant");
+
+    if (beyond > 0)
+        verdict.fault(ORACLE_PACE, "hosts dropped %lu packets as more than was granted", beyond);
     world_destroy(w);
     w = nullptr;
     if (!SwarmPools::get().whole())
