@@ -346,6 +346,7 @@ static void frame_send(struct world *w, uint32_t from, struct rte_mbuf *sent)
     from = w->port[from].first;
     struct port *p = &w->port[from];
 
+    rte_mbuf_sanity_check(sent, 1); /* a device would send what lies behind a buffer, too */
     rte_pktmbuf_free(sent);
     w->counts.sent++;
     if (m == NULL) {

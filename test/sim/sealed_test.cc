@@ -11,6 +11,7 @@
 #include "../unit/base/seed.h"
 #include "framed.hh"
 #include "pair.hh"
+#include "pool.hh"
 
 extern "C" {
 #include "assoc/assoc.h"
@@ -134,11 +135,40 @@ TEST_F(Sealed, GoBackNWithTag)
     transfer();
 }
 
-// Frames longer than a buffer of the pool lie in two of them, and the trailer may be apart.
 TEST_F(Sealed, JumboUnits)
 {
     o.mtu = 9000;
     transfer(250);
+}
+
+// Frames longer than a buffer of the pool lie in several. The trailer lies in one: behind the
+// payload, or alone in the next. Each number of bytes is left for it, from more than enough to 0.
+TEST_F(Sealed, ShortBuffers)
+{
+    constexpr uint16_t kRoom = 1100;
+    static rte_mempool *pool = pool_make("short", 4095, RTE_PKTMBUF_HEADROOM + kRoom);
+    uint64_t longer = 0;
+
+    o.mtu = 9000;
+    o.config = [](uint32_t, host_config *h) { h->copy_pool = pool; };
+    path = [&](uint32_t, rte_mbuf *m, const Seen &s, world_fate *) {
+        longer += s.association != 0 && m->pkt_len > kRoom;
+    };
+    transfer(250);
+    EXPECT_GT(longer, 200u);
+    ledger.clear();
+    Pair p(o);
+
+    p.open();
+    for (uint64_t left = 0; left <= WIRE_TRAILER_BYTES + 8; left++) {
+        uint64_t len = 2 * kRoom - (14 + 20 + 8 + WIRE_DATA_BYTES) - left;
+
+        p.recv(len);
+        p.send(len);
+        EXPECT_TRUE(p.run([&] { return p.all_done(); })) << left << " bytes left: " << p.state();
+    }
+    EXPECT_TRUE(p.finish()) << p.state();
+    EXPECT_TRUE(rte_mempool_full(pool));
 }
 
 // The first INIT and the first RESPONSE get lost: both are repeated.
