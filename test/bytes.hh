@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
+
+#include "unit/base/seed.h"
 
 extern "C" {
 #include "base/rng.h"
@@ -51,6 +51,12 @@ inline std::string to_hex(const Bytes &b)
     return out;
 }
 
+// Changes one bit of these bytes.
+template <class T> void flip(T &&bytes, size_t bit)
+{
+    bytes[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+}
+
 // A copy of `len` bytes at an odd address. It ends with its allocation, so that AddressSanitizer
 // sees any read beyond it, and UBSan any read that assumes alignment.
 class Exact
@@ -79,11 +85,7 @@ class Random
   public:
     Random()
     {
-        const char *text = std::getenv("SLUICE_SEED");
-        uint64_t seed = text != nullptr ? std::strtoull(text, nullptr, 0) : std::random_device{}();
-
-        std::printf("SLUICE_SEED=%llu\n", static_cast<unsigned long long>(seed));
-        rng_init(&rng, seed);
+        rng_init(&rng, test_seed());
     }
     uint64_t u64()
     {

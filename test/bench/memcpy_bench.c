@@ -12,34 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
 
-#define MEMORY_BYTES (1ull << 30)
-#define LOOK_UNITS   64 /* copied between two looks at the clock */
-
-static char *memory_get(void)
-{
-    const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
-    char *at = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, how | MAP_HUGETLB, -1, 0);
-
-    if (at == MAP_FAILED)
-        at = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, how, -1, 0);
-    if (at == MAP_FAILED) {
-        fputs("memcpy_bench: no memory for 2 GiB; free some\n", stderr);
-        exit(1);
-    }
-    memset(at, 1, MEMORY_BYTES);
-    return at;
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+#include "cold.h"
 
 int main(int argc, char **argv)
 {
@@ -51,8 +25,8 @@ int main(int argc, char **argv)
         return 2;
     }
     units = MEMORY_BYTES / unit;
-    from = memory_get();
-    to = memory_get();
+    from = cold_memory("memcpy_bench");
+    to = cold_memory("memcpy_bench");
     puts("{\"ready\": true}");
     fflush(stdout);
     while (fgets(line, sizeof line, stdin) != NULL) {

@@ -12,37 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
 
+#include "cold.h"
 #include "crypto/aead.h"
 
-#define MEMORY_BYTES (1ull << 30)
-#define LOOK_UNITS   64 /* between two looks at the clock */
 #define HEADER_BYTES 56 /* of DATA: the associated data */
-
-static uint8_t *memory_get(void)
-{
-    const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
-    void *at = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, how | MAP_HUGETLB, -1, 0);
-
-    if (at == MAP_FAILED)
-        at = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, how, -1, 0);
-    if (at == MAP_FAILED) {
-        fputs("seal_bench: no memory for 2 GiB; free some\n", stderr);
-        exit(1);
-    }
-    memset(at, 1, MEMORY_BYTES);
-    return at;
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static struct aead *cipher_get(const char *library, const char *cipher)
 {
@@ -86,7 +60,7 @@ int main(int argc, char **argv)
         return 2;
     }
     struct aead *a = cipher_get(argv[2], argv[3]);
-    uint8_t *from = memory_get(), *to = memory_get();
+    uint8_t *from = cold_memory("seal_bench"), *to = cold_memory("seal_bench");
 
     units = MEMORY_BYTES / unit;
     puts("{\"ready\": true}");

@@ -97,6 +97,13 @@ static void letter_put(struct fuzz *f, const uint8_t *bytes, uint32_t len)
         memcpy(f->init, bytes, len);
 }
 
+/* The workers have given the slot back. */
+static void slot_free(struct host *h, uint32_t slot)
+{
+    h->known[slot] = (struct known){0};
+    assoc_freed(h->a, slot);
+}
+
 /* Takes what is over from the workers. `packet`: because of one; installed: it was a RESPONSE. */
 static void over_run(struct fuzz *f, struct host *h, bool packet, bool installed, bool keep)
 {
@@ -112,9 +119,7 @@ static void over_run(struct fuzz *f, struct host *h, bool packet, bool installed
         if (keep)
             k->leaving = true;
         else
-            *k = (struct known){0};
-        if (!keep)
-            assoc_freed(h->a, slot);
+            slot_free(h, slot);
     }
 }
 
@@ -254,10 +259,8 @@ static void over_step(struct fuzz *f, struct host *h, bool keep)
 {
     over_run(f, h, false, false, keep);
     for (uint32_t i = 0; i < SLOTS_MAX && !keep; i++)
-        if (h->known[i].leaving) {
-            h->known[i] = (struct known){0};
-            assoc_freed(h->a, i);
-        }
+        if (h->known[i].leaving)
+            slot_free(h, i);
 }
 
 static void step_run(struct fuzz *f, uint8_t step)

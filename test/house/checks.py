@@ -291,19 +291,19 @@ def check_man_pages(tree: Tree) -> list[str]:
 
 def _counters_explained(page: str, heading: str) -> set[str]:
     """The names in the first column of the tables below a heading, up to the next one."""
-    section = re.split(r"(?m)^#+ .*$", page.split(heading + "\n", 1)[-1])[0] if heading + "\n" in page else ""
+    section = re.split(r"(?m)^#+ .*$", page.partition(heading + "\n")[2])[0]
     return {name for cell in re.findall(r"(?m)^\|([^|]*)\|", section) for name in re.findall(r"`(\w+)`", cell)}
 
 
 def check_counters(tree: Tree) -> list[str]:
     """Each counter is explained, and each explanation has its counter."""
     bad = []
+    page = tree.text(rules.COUNTERS_PAGE) if rules.COUNTERS_PAGE in tree.files else ""
     for path, macro, heading in rules.COUNTER_LISTS:
         if path not in tree.files:
             continue
         text = re.search(rf"#define {macro}\(X\)((?:[^\n]*\\\n)*[^\n]*)", tree.text(path))
         names = set(re.findall(r"X\((\w+)\)", text.group(1))) if text else set()
-        page = tree.text(rules.COUNTERS_PAGE) if rules.COUNTERS_PAGE in tree.files else ""
         known = _counters_explained(page, heading)
         bad += [f"{rules.COUNTERS_PAGE}: \"{heading}\" does not explain {n} of {path}; write what it counts"
                 for n in sorted(names - known)]

@@ -47,9 +47,6 @@ class Host
         : key(private_key + "\n"), text("[daemon]\nprivate_key_file = " + key.path +
                                         "\n[port p0]\naddress = 10.0.0.1/24\n" + more)
     {
-        struct config fresh = {};
-
-        c = fresh;
     }
     ~Host()
     {
@@ -67,7 +64,7 @@ class Host
 
     File key;
     std::string text, path;
-    struct config c;
+    struct config c = {};
     char err[CONFIG_ERROR_MAX];
 };
 
@@ -170,7 +167,7 @@ TEST(ConfigKeys, KeysThatNoPeerHas)
 {
     Host own(peer("me", "10.0.0.7/32", ALICE_PUBLIC));
     refused(own, -EINVAL, "7: [peer me] public_key: ", "is that of this host");
-    // The point with u = 1 has a small order: whoever has any private key shares zero with it.
+    // The point with u = 1 has a small order: every private key shares zero with it.
     Host weak(peer("b", "10.0.0.7/32", "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="));
     refused(weak, -EINVAL, "7: [peer b] public_key: ", "anybody has the private key");
 }

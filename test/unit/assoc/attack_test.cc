@@ -53,7 +53,7 @@ TEST(Attack, EveryChangedBit)
         for (size_t bit = 0; bit < 8 * init.bytes.size(); bit++) {
             Packet p = init;
 
-            p.bytes[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+            flip(p.bytes, bit);
             std::optional<Packet> answer = t.b->take(p, pressed);
             if (bit / 8 >= WIRE_MAC2_OFF && !pressed) {
                 // A wrong mac2 counts as none: there was no need for one.
@@ -72,7 +72,7 @@ TEST(Attack, EveryChangedBit)
         for (size_t bit = 0; bit < 8 * response->bytes.size(); bit++) {
             Packet p = *response;
 
-            p.bytes[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+            flip(p.bytes, bit);
             // The path id and byte 3 of the header mean nothing, and nothing covers them.
             if (bit / 8 == 2 || bit / 8 == 3)
                 continue;
@@ -96,7 +96,7 @@ TEST(Attack, EveryChangedBitOfCookie)
         // Besides what the header does not cover, four reserved bytes lie behind the nonce.
         if (bit / 8 == 2 || bit / 8 == 3 || (bit / 8 >= 28 && bit / 8 < 32))
             continue;
-        p.bytes[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(p.bytes, bit);
         ASSERT_FALSE(t.a->take(p)) << bit;
     }
     EXPECT_EQ(t.a->count().cookie_taken, 0u);

@@ -337,8 +337,8 @@ TEST(Exchange, WrongAddress)
     EXPECT_TRUE(t.b->out.install);
 }
 
-// Somebody who knows our public key, and whom we do not know. No answer, not even under pressure
-// without the right mac1.
+// A host that knows our public key, but is no peer of ours. It gets no answer. Without the right
+// mac1, it gets no COOKIE under pressure either.
 TEST(Exchange, Stranger)
 {
     Two t;

@@ -108,9 +108,9 @@ TEST(Mac, EveryBit)
         f.init[bit / 8] ^= mask;
     }
     for (size_t bit = 0; bit < 8 * DH_BYTES; bit++) {
-        f.key[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(f.key, bit);
         ASSERT_FALSE(f.first_right()) << bit;
-        f.key[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(f.key, bit);
     }
     EXPECT_TRUE(f.first_right() && f.second_right(kSecond));
 }
@@ -122,9 +122,9 @@ TEST(Mac, EveryBitOfTheSource)
 
     f.put(f.taken(kSecond), kSecond);
     for (size_t bit = 0; bit < 128; bit++) {
-        f.from.b[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(f.from.b, bit);
         ASSERT_FALSE(f.second_right(kSecond)) << bit;
-        f.from.b[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(f.from.b, bit);
     }
     for (size_t bit = 0; bit < 16; bit++) {
         f.port ^= static_cast<uint16_t>(1 << bit);
@@ -134,7 +134,7 @@ TEST(Mac, EveryBitOfTheSource)
     EXPECT_TRUE(f.second_right(kSecond));
 }
 
-// Whoever did not see the INIT, or has another public key, gets no cookie into it.
+// A host that did not see the INIT, or has another public key, cannot make a cookie for it.
 TEST(Mac, CookieIsBoundToItsInit)
 {
     Fixture f;
@@ -143,9 +143,9 @@ TEST(Mac, CookieIsBoundToItsInit)
     f.put(none, kSecond);
     Bytes packet = f.cookie(kSecond);
     for (size_t bit = 0; bit < 128; bit++) {
-        f.init[WIRE_MAC1_OFF + bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(f.init.data() + WIRE_MAC1_OFF, bit);
         ASSERT_FALSE(mac_cookie_take(&kept, f.key.data(), f.init.data(), packet.data(), kSecond));
-        f.init[WIRE_MAC1_OFF + bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(f.init.data() + WIRE_MAC1_OFF, bit);
     }
     f.key[0] ^= 1;
     EXPECT_FALSE(mac_cookie_take(&kept, f.key.data(), f.init.data(), packet.data(), kSecond));

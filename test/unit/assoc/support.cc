@@ -176,6 +176,13 @@ bool ends_match(const struct assoc_keys &x, const struct assoc_keys &y)
     return x.number == y.remote && x.remote == y.number && x.outgoing != y.outgoing;
 }
 
+void expect_same(const struct assoc_keys &x, const struct assoc_keys &y)
+{
+    EXPECT_EQ(x.cipher, y.cipher);
+    EXPECT_EQ(std::memcmp(x.keys.seal, y.keys.open, NOISE_KEY_BYTES), 0);
+    EXPECT_EQ(std::memcmp(x.keys.open, y.keys.seal, NOISE_KEY_BYTES), 0);
+}
+
 void expect_ends(const Host &asker, const Host &answerer, uint32_t asker_peer,
                  uint32_t answerer_peer)
 {
@@ -184,9 +191,7 @@ void expect_ends(const Host &asker, const Host &answerer, uint32_t asker_peer,
     ASSERT_NE(x, nullptr);
     ASSERT_NE(y, nullptr);
     EXPECT_TRUE(ends_match(x->k, y->k));
-    EXPECT_EQ(x->k.cipher, y->k.cipher);
-    EXPECT_EQ(std::memcmp(x->k.keys.seal, y->k.keys.open, NOISE_KEY_BYTES), 0);
-    EXPECT_EQ(std::memcmp(x->k.keys.open, y->k.keys.seal, NOISE_KEY_BYTES), 0);
+    expect_same(x->k, y->k);
 }
 
 Two::Two(uint8_t shared_key_) : shared_key(shared_key_)

@@ -108,6 +108,8 @@ class Host
 
 // Two associations are the two ends of one: their numbers match, and so must all else.
 bool ends_match(const struct assoc_keys &x, const struct assoc_keys &y);
+// The two ends have the same cipher, and the same keys crosswise.
+void expect_same(const struct assoc_keys &x, const struct assoc_keys &y);
 void expect_ends(const Host &asker, const Host &answerer, uint32_t asker_peer = 0,
                  uint32_t answerer_peer = 0);
 

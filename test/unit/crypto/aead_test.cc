@@ -349,7 +349,7 @@ TEST_P(Aead, OtherKeys)
     for (size_t bit = 0; bit < 8 * key.size(); bit++) {
         Bytes other = key;
 
-        other[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(other, bit);
         Cipher c = make(other);
         EXPECT_FALSE(c.open(nonce, {}, s)) << bit;
         EXPECT_NE(c.seal(nonce, {}, text).text, s.text) << bit;

@@ -60,8 +60,8 @@ TEST(Drbg, EveryLength)
     }
 }
 
-/* Whoever has the state can compute every key that follows from it in the way that outputs do. None
- * of them is a key or an output of before. */
+/* From the state follow keys, computed in the way that outputs are. None of them is an earlier key
+ * or output. */
 TEST(Drbg, TheStateDoesNotLeadBack)
 {
     struct drbg d = counting_seed();

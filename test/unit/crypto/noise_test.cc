@@ -194,10 +194,11 @@ TEST(Noise, GoldenWithoutASharedKey)
 
 TEST(Noise, PayloadsOfAnyLength)
 {
+    Random r;
+
     for (size_t len : {0, 1, 15, 16, 17, 31, 100, 1000}) {
         struct noise_keys keys;
         Pair p;
-        Random r;
         Bytes in = r.bytes(len), out = r.bytes(len);
 
         ASSERT_EQ(p.read_init(p.init(in)), in) << len;
@@ -213,9 +214,9 @@ TEST(Noise, EveryChangedBitOfInit)
     Bytes init = p.init(kIn);
 
     for (size_t bit = 0; bit < 8 * init.size(); bit++) {
-        init[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(init, bit);
         ASSERT_FALSE(p.read_init(init)) << bit;
-        init[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(init, bit);
     }
     EXPECT_EQ(p.read_init(init), kIn);
 }
@@ -228,9 +229,9 @@ TEST(Noise, EveryChangedBitOfResponse)
     ASSERT_TRUE(p.read_init(p.init(kIn)));
     Bytes response = p.response(kOut, &keys);
     for (size_t bit = 0; bit < 8 * response.size(); bit++) {
-        response[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(response, bit);
         ASSERT_FALSE(p.read_response(response)) << bit;
-        response[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(response, bit);
     }
     p.expect_response(response, kOut, keys);
 }
@@ -284,11 +285,11 @@ TEST(Noise, OtherSharedKey)
         Pair p;
 
         ASSERT_TRUE(p.read_init(p.init(kIn)));
-        p.psk[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(p.psk, bit);
         Bytes response = p.response(kOut, &keys);
-        p.psk[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(p.psk, bit);
         ASSERT_FALSE(p.read_response(response)) << bit;
-        p.psk[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        flip(p.psk, bit);
         p.expect_response(response, kOut, keys);
     }
 }

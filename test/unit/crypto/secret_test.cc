@@ -29,7 +29,7 @@ TEST(Secret, EqualButForABit)
         EXPECT_TRUE(secret_equal(Exact(a).data(), Exact(b).data(), len));
         for (size_t bit = 0; bit < 8 * len; bit++) {
             b = a;
-            b[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+            flip(b, bit);
             EXPECT_FALSE(secret_equal(Exact(a).data(), Exact(b).data(), len)) << bit;
         }
     }

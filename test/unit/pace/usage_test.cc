@@ -31,6 +31,15 @@ struct Data {
     uint32_t bytes, seen;
 };
 
+// Takes a packet, unless it is more than was granted.
+bool take(struct usage *a, uint32_t bytes, uint64_t t)
+{
+    if (!usage_holds(a, bytes, t))
+        return false;
+    usage_take(a, bytes);
+    return true;
+}
+
 // One sender and its receiver, and all packets between them.
 struct Line {
     struct rng r;
@@ -126,7 +135,7 @@ struct Line {
     }
 
     // What the receiver sees, in order of time. Returns how many packets it would drop.
-    size_t receive(bool (*judge)(struct usage *, const Data &))
+    size_t receive()
     {
         struct usage a;
         size_t next = 0, dropped = 0;
@@ -139,19 +148,11 @@ struct Line {
                 usage_advertise(&a, cntl[next].seq, cntl[next].rate_Bps, cntl[next].burst_bytes,
                                 cntl[next].sent);
             usage_seen(&a, d.seen, d.comes);
-            dropped += !judge(&a, d);
+            dropped += !take(&a, d.bytes, d.comes);
         }
         return dropped;
     }
 };
-
-bool judge(struct usage *a, const Data &d)
-{
-    if (!usage_holds(a, d.bytes, d.comes))
-        return false;
-    usage_take(a, d.bytes);
-    return true;
-}
 
 // How many bytes of a cheater are taken from `from` to `until`. It sends kUnit every gap.
 uint64_t cheat(struct usage *a, uint64_t from, uint64_t until, uint64_t gap, uint32_t seen)
@@ -160,10 +161,7 @@ uint64_t cheat(struct usage *a, uint64_t from, uint64_t until, uint64_t gap, uin
 
     for (uint64_t t = from; t < until; t += gap) {
         usage_seen(a, seen, t);
-        if (usage_holds(a, kUnit, t)) {
-            usage_take(a, kUnit);
-            bytes += kUnit;
-        }
+        bytes += take(a, kUnit, t) ? kUnit : 0;
     }
     return bytes;
 }
@@ -183,7 +181,7 @@ TEST(UsageProperty, NoHonestPacketIsDropped)
 
         line.grant();
         line.send();
-        ASSERT_EQ(line.receive(judge), 0u) << "world " << seed + world;
+        ASSERT_EQ(line.receive(), 0u) << "world " << seed + world;
         packets += line.data.size();
         for (size_t i = 1; i < line.cntl.size(); i++)
             changes += line.cntl[i].rate_Bps != line.cntl[i - 1].rate_Bps;

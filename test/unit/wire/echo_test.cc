@@ -65,7 +65,7 @@ void flip_bits(const char *hex, size_t from, const std::function<void(Bytes &)> 
     for (size_t bit = from * 8; bit < good.size() * 8; bit++) {
         Bytes b = good;
 
-        b[bit / 8] = static_cast<uint8_t>(b[bit / 8] ^ (1 << bit % 8));
+        flip(b, bit);
         check(b);
     }
 }

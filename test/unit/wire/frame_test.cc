@@ -226,7 +226,7 @@ TEST(Frame, BadIpv4)
     /* Any single bit of the header: the checksum, or a check before it, finds it. */
     for (size_t bit = 14 * 8; bit < 34 * 8; bit++) {
         b = good;
-        b[bit / 8] = static_cast<uint8_t>(b[bit / 8] ^ (1 << bit % 8));
+        flip(b, bit);
         EXPECT_TRUE(kind_of(b) == FRAME_BAD_IP || kind_of(b) == FRAME_SHORT) << bit;
     }
 }

@@ -172,7 +172,7 @@ TEST(Stamp, EveryWrongBitShows)
             stamp out;
             uint32_t end = 0;
 
-            b[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+            flip(b, bit);
             stamp_verdict v = s.get(b, &out, &end);
             size_t at = bit / 8;
             // IPv6 has no header checksum: traffic class, flow label and hop limit are free

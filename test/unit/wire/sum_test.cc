@@ -255,7 +255,7 @@ TEST(Sum, EveryFlippedBitIsFound)
             struct frame f;
             Exact e(bad);
 
-            bad[bit / 8] = static_cast<uint8_t>(bad[bit / 8] ^ (1 << bit % 8));
+            flip(bad, bit);
             if (frame_parse(bad.data(), static_cast<uint32_t>(bad.size()),
                             static_cast<uint32_t>(bad.size()), &f) == FRAME_UDP) {
                 EXPECT_FALSE(sum_ok(bad)) << bit;
