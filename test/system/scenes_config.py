@@ -127,8 +127,7 @@ def reload_live(testbed: Testbed, context: Context) -> None:
     # A new peer gets its ceiling. Then the peer goes, and SIGHUP reloads as the command does.
     _reload(b, {"idle": "sleep"}, {"mtu": 9000}, "[peer a]\naddress = 10.90.0.1/32\nceiling = 40Mbit\n")
     until(lambda: max(_grants(b)) <= 5e6, 30, "a ceiling of 40 Mbit/s")
-    with open(b.config, "w", encoding="utf-8") as f:
-        f.write(b.config_text())
+    b.write_config()
     b.process.signal(signal.SIGHUP)
     until(lambda: b.show("reload")[0]["changed"] == ["[peer a], which is gone"], 10, "a reload")
     until(lambda: 22e6 < sum(_grants(b)) <= 25e6, 30, "a share of 200 Mbit/s")
@@ -333,14 +332,9 @@ def _secured(testbed: Testbed, context: Context, pair: list[Daemon]) -> list[str
     return secrets
 
 
-def _write(daemon: Daemon) -> None:
-    with open(daemon.config, "w", encoding="utf-8") as f:
-        f.write(daemon.config_text())
-
-
 def _reloaded(daemon: Daemon) -> tuple[list[str], list[str]]:
     """What a reload of the daemon's configuration changes, and what needs a restart."""
-    _write(daemon)
+    daemon.write_config()
     done = subprocess.run(daemon.command("reload", "--json"), capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != GOOD:
         raise TestbedError(f"reload: status {done.returncode}\n{done.stdout}{done.stderr}\n{daemon.process.tail()}")
@@ -405,7 +399,7 @@ def keys_live(testbed: Testbed, context: Context) -> None:
 
     # A file that others may read changes nothing.
     os.chmod(own, 0o640)
-    _write(b)
+    b.write_config()
     one_line(testbed.start("open", b.command("reload")), 20, 1, own, "0640", f"chmod 600 {own}")
     os.chmod(own, 0o600)
 

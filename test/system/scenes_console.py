@@ -366,8 +366,7 @@ def own(testbed: Testbed, context: Context) -> None:
                        (late, "set capacity 4Gbit 9\n")):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
-    with open(daemon.config, "w", encoding="utf-8") as f:
-        f.write(daemon.config_text())
+    daemon.write_config()
     t = Terminal(testbed, [*daemon.args(), "-i", "--cmdline-file", good])
     t.expect(r"sluiced> ")
     t.type("show capacity\n")

@@ -33,9 +33,7 @@ def one_socket(testbed: Testbed, context: Context) -> None:
     first = _daemon(testbed, context, "a").start()
     second = _daemon(testbed, context, "b")
     second.socket = first.socket
-    with open(second.config, "w", encoding="utf-8") as f:
-        f.write(second.config_text())
-    process = testbed.start("second", second.args())
+    process = second.launch()
     if process.wait(30) != SOCKET:
         raise TestbedError(f"status {SOCKET} was due\n{process.tail()}")
     said = [x for x in process.err().splitlines() if first.socket in x]
@@ -101,9 +99,7 @@ def long_mtu(testbed: Testbed, context: Context) -> None:
 def daemon_resources(testbed: Testbed, context: Context) -> None:
     small = _daemon(testbed, context, "small", memory_mb=16)
     small.build = Build(context.build.dir, False)
-    with open(small.config, "w", encoding="utf-8") as f:
-        f.write(small.config_text())
-    process = testbed.start("small", small.args())
+    process = small.launch()
     if process.wait(30) not in (EAL, PORT):
         raise TestbedError(f"status {EAL} or {PORT} was due\n{process.tail()}")
     said = [x for x in process.err().splitlines() if x.startswith("sluiced:")]
@@ -117,9 +113,7 @@ def daemon_resources(testbed: Testbed, context: Context) -> None:
     unknown = _daemon(testbed, context, "unknown")
     unknown.ports[0].vdev = unknown.ports[0].vdev.replace("net_memif0", "net_nothing0")
     unknown.ports[0].name = "net_nothing0"
-    with open(unknown.config, "w", encoding="utf-8") as f:
-        f.write(unknown.config_text())
-    process = testbed.start("unknown", unknown.args())
+    process = unknown.launch()
     if process.wait(30) != PORT or "net_nothing0" not in process.err().splitlines()[-1]:
         raise TestbedError(f"status {PORT} and the device's name were due\n{process.tail()}")
 

@@ -4,7 +4,6 @@ import base64
 import os
 import re
 import struct
-import subprocess
 from typing import BinaryIO, NamedTuple
 
 from .harness import Context, TestbedError, scene, sh
@@ -169,9 +168,7 @@ def restarted(testbed: Testbed, context: Context) -> None:
     client = a.sluice("client", "perf", "client", "-t", "600", "-i", "0", ADDR_B)
     until(lambda: any(c["state"] == "open" and c["rx_bytes"] > 1 << 20 for c in b.show("conns")), 30, "a transfer")
     b.peers = ""
-    with open(b.config, "w", encoding="utf-8") as f:
-        f.write(b.config_text())
-    subprocess.run(b.command("reload"), check=True, timeout=30, capture_output=True)
+    b.reload()
     if client.wait(30) == 0:
         raise TestbedError("the transfer of a peer that was revoked went on")
     if not re.search(r"reset|abort|gave up|no answer|denied", client.err() + client.out()):
@@ -196,9 +193,7 @@ def offered(testbed: Testbed, context: Context) -> None:
     for daemon in (a, b):
         stranger = key_pair(testbed, context.build, f"stranger-of-{daemon.name}")
         daemon.peers = peer_section("other", ["10.77.0.1/32"], stranger.public)
-        with open(daemon.config, "w", encoding="utf-8") as f:
-            f.write(daemon.config_text())
-        subprocess.run(daemon.command("reload"), check=True, timeout=30, capture_output=True)
+        daemon.reload()
     until(lambda: b.show("peers")[0]["address"] == "10.77.0.1", 10, "a reload")
     _file(testbed, a, b, "plain", ADDR_B)
     for daemon in (a, b):

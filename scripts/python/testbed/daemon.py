@@ -128,10 +128,13 @@ class Daemon:
                 "-m", self.memory_mb, "--no-pci", *quiet, "--file-prefix", prefix, *self.eal,
                 "--", "-c", self.config]
 
-    def launch(self) -> Process:
-        """Starts it; does not wait."""
+    def write_config(self) -> None:
         with open(self.config, "w", encoding="utf-8") as f:
             f.write(self.config_text())
+
+    def launch(self) -> Process:
+        """Starts it; does not wait."""
+        self.write_config()
         self.starts += 1
         self.process = self.testbed.start(f"sluiced-{self.name}", self.args(), ns=self.ns, env=self.env)
         return self.process
@@ -202,6 +205,11 @@ class Daemon:
         if timeout_s is not None:
             process.check(timeout_s)
         return process
+
+    def reload(self) -> None:
+        """Makes the running daemon take over what its fields say now."""
+        self.write_config()
+        self.sluice("reload", "reload", timeout_s=30)
 
     # ---- leaks --------------------------------------------------------------------------------
 

@@ -239,14 +239,6 @@ def strangers(testbed: Testbed, context: Context) -> None:
         exchange(s, sealed=True)
 
 
-def _reload(s: Setting, peers: str) -> None:
-    """Gives the running daemon other [peer] sections."""
-    s.daemon.peers = peers
-    with open(s.daemon.config, "w", encoding="utf-8") as f:
-        f.write(s.daemon.config_text())
-    s.daemon.sluice("reload", "reload", timeout_s=30)
-
-
 @scene("foreign host, sealed: gets no answer from a network that is not its own", netns=True, company=True)
 def elsewhere(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
@@ -263,11 +255,12 @@ def elsewhere(testbed: Testbed, context: Context) -> None:
         def init() -> None:
             s.foreign.send(s.foreign.initiator(s.public).init(), s.remote)
 
-        moved = s.daemon.peers.replace(f"{HOST}/32", "10.90.0.77/32")
-        _reload(s, moved)
+        s.daemon.peers = s.daemon.peers.replace(f"{HOST}/32", "10.90.0.77/32")
+        s.daemon.reload()
         refused(s.daemon.counters, "drop_handshake_address")
         other = base64.b64encode(new_identity().public).decode()
-        _reload(s, moved + peer_section("other", [f"{HOST}/32"], other))
+        s.daemon.peers += peer_section("other", [f"{HOST}/32"], other)
+        s.daemon.reload()
         refused(lambda name: _handshakes(s, name), "drop_from")
 
 
@@ -548,7 +541,8 @@ def offered(testbed: Testbed, context: Context) -> None:
         s.foreign.associate(s.public, s.remote)
         exchange(s, sealed=True)
         exchange(s, opener_is_foreign=False, sealed=True)
-        _reload(s, s.daemon.peers.replace(f"{HOST}/32", "10.90.0.77/32"))
+        s.daemon.peers = s.daemon.peers.replace(f"{HOST}/32", "10.90.0.77/32")
+        s.daemon.reload()
         exchange(s)
         exchange(s, opener_is_foreign=False)
 
