@@ -12,6 +12,7 @@ from typing import Any
 from . import ROOT
 from .harness import Context, TestbedError, need, one_line, perf, scene, transfer_works
 from testbed.daemon import Build, Daemon, locking
+from testbed.keys import key_file, key_pair
 from testbed.pair import ADDR_A, ADDR_B, memif_pair
 from testbed.process import Testbed, cpus, until
 
@@ -33,8 +34,7 @@ def check(testbed: Testbed, context: Context) -> None:
                  "lab.conf"):
         if name not in names:
             raise TestbedError(f"config/{name} is missing")
-    key = testbed.path("private.key")
-    subprocess.run([context.build.program("sluice"), "key", "generate", key], check=True, capture_output=True, timeout=60)
+    key = key_pair(testbed, context.build, "private").file
     for file in files:
         with open(file, encoding="utf-8") as f:
             text = f.read()
@@ -325,9 +325,7 @@ def _secured(testbed: Testbed, context: Context, pair: list[Daemon]) -> list[str
         public = _key(context, "generate", testbed.path(f"{own.name}.key"))
         secrets.append(_text(testbed.path(f"{own.name}.key")).strip())
         own.ports[0].keys["security"] = "required"
-        shared_file = testbed.path(f"{own.name}-shared.key")
-        with open(os.open(shared_file, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as f:
-            f.write(shared + "\n")
+        key_file(testbed, f"{own.name}-shared.key", shared)
         other.peers = f"[peer {own.name}]\naddress = {address}/32\npublic_key = {public}\n" \
                       f"shared_key_file = {testbed.path(f'{other.name}-shared.key')}\n"
     return secrets

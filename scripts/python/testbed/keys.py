@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Keys of daemons that know each other: packets between them are sealed."""
-import subprocess
+import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,22 +13,28 @@ class KeyPair(NamedTuple):
     public: str
 
 
-def _sluice_key(build: Build, *args: str) -> str:
-    done = subprocess.run([build.program("sluice"), "key", *args], check=True, capture_output=True, text=True, timeout=60)
-    return done.stdout.strip()
+def _sluice_key(testbed: Testbed, build: Build, *args: str) -> str:
+    return testbed.run("key", [build.program("sluice"), "key", *args]).strip()
 
 
 def key_pair(testbed: Testbed, build: Build, name: str) -> KeyPair:
     """A new key pair; name: of its file."""
     file = testbed.path(f"{name}.key")
-    _sluice_key(build, "generate", file)
-    return KeyPair(file, _sluice_key(build, "public", file))
+    return KeyPair(file, _sluice_key(testbed, build, "generate", file))
 
 
 def shared_key(testbed: Testbed, build: Build, name: str) -> str:
     """The file of a new shared key."""
     file = testbed.path(f"{name}.psk")
-    _sluice_key(build, "shared", file)
+    _sluice_key(testbed, build, "shared", file)
+    return file
+
+
+def key_file(testbed: Testbed, name: str, text: str) -> str:
+    """A file of this name with this key; nobody else may read it."""
+    file = testbed.path(name)
+    with open(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as f:
+        f.write(text + "\n")
     return file
 
 

@@ -4,7 +4,7 @@
 import base64
 import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from association import NO_PSK, Identity
 from connection import Connection, Options
 from testbed import net
 from testbed.daemon import Daemon, af_packet
-from testbed.keys import key_pair, peer_section
+from testbed.keys import key_file, key_pair, peer_section
 from testbed.pair import ADDR6_B, ADDR_B, pair_cpus, station
 from testbed.process import Testbed, TestbedError
 
@@ -81,21 +81,18 @@ def _socket(ns: str, v6: bool, port: int) -> socket.socket:
     return udp
 
 
-def acquaint(daemon: Daemon, identity: Identity, shared_keys: tuple[bytes, bytes] | None,
-             networks: Sequence[str] = (f"{HOST}/32", f"{HOST6}/128")) -> bytes:
+def acquaint(daemon: Daemon, identity: Identity, shared_keys: tuple[bytes, bytes] | None) -> bytes:
     """Makes the daemon, before it starts, and the foreign host known to each other. shared_keys: what the daemon has
     and what the foreign host has. Returns the daemon's public key."""
     pair = key_pair(daemon.testbed, daemon.build, daemon.name)
     daemon.keys["private_key_file"] = pair.file
     more: dict[str, object] = {}
     if shared_keys is not None:
-        more["shared_key_file"] = daemon.testbed.path("shared.key")
-        with open(str(more["shared_key_file"]), "w", opener=lambda path, flags: os.open(path, flags, 0o600),
-                  encoding="ascii") as f:
-            f.write(base64.b64encode(shared_keys[0]).decode() + "\n")
+        more["shared_key_file"] = key_file(daemon.testbed, "shared.key", base64.b64encode(shared_keys[0]).decode())
     public = base64.b64decode(pair.public)
     identity.peers[public] = shared_keys[1] if shared_keys is not None else NO_PSK
-    daemon.peers = peer_section("foreign", networks, base64.b64encode(identity.public).decode(), more)
+    daemon.peers = peer_section("foreign", [f"{HOST}/32", f"{HOST6}/128"], base64.b64encode(identity.public).decode(),
+                                more)
     return public
 
 
