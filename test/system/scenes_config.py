@@ -12,8 +12,8 @@ from typing import Any
 from . import ROOT
 from .harness import Context, TestbedError, need, one_line, perf, scene, transfer_works
 from testbed.daemon import Build, Daemon, locking
-from testbed.keys import key_file, key_pair
-from testbed.pair import ADDR_A, ADDR_B, memif_pair
+from testbed.keys import introduce, key_file, key_pair
+from testbed.pair import ADDR_A, ADDR_B, NETWORKS, memif_pair
 from testbed.process import Testbed, cpus, until
 
 GOOD, USAGE, CONFIG, LOCAL = 0, 2, 3, 5
@@ -317,18 +317,9 @@ def key(testbed: Testbed, context: Context) -> None:
 
 def _secured(testbed: Testbed, context: Context, pair: list[Daemon]) -> list[str]:
     """Gives both daemons keys, and each the other as its peer; returns what nobody may see."""
-    a, b = pair
     shared = _key(context, "shared")
-    secrets = [shared]
-    for own, other, address in ((a, b, ADDR_A), (b, a, ADDR_B)):
-        own.keys["private_key_file"] = testbed.path(f"{own.name}.key")
-        public = _key(context, "generate", testbed.path(f"{own.name}.key"))
-        secrets.append(_text(testbed.path(f"{own.name}.key")).strip())
-        own.ports[0].keys["security"] = "required"
-        key_file(testbed, f"{own.name}-shared.key", shared)
-        other.peers = f"[peer {own.name}]\naddress = {address}/32\npublic_key = {public}\n" \
-                      f"shared_key_file = {testbed.path(f'{other.name}-shared.key')}\n"
-    return secrets
+    introduce(pair, NETWORKS, [{"shared_key_file": key_file(testbed, f"{d.name}-shared.key", shared)} for d in pair])
+    return [shared, *(_text(testbed.path(f"{d.name}.key")).strip() for d in pair)]
 
 
 def _all_shown(context: Context, daemon: Daemon) -> str:

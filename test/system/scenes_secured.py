@@ -132,15 +132,8 @@ def silent(testbed: Testbed, context: Context) -> None:
 
 @scene("keys: another shared key on one side: no transfer, and show says what may be wrong")
 def shared_keys_differ(testbed: Testbed, context: Context) -> None:
-    a, b = memif_pair(testbed, context.build, secured=True, keys={"silence": "1s"})
-    for daemon in (a, b):
-        daemon.stop()
-    a.peers += f"shared_key_file = {shared_key(testbed, context.build, 'one')}\n"
-    b.peers += f"shared_key_file = {shared_key(testbed, context.build, 'other')}\n"
-    for daemon in (a, b):
-        daemon.start()
-    for daemon in (a, b):
-        daemon.wait_link()
+    peer_keys = [{"shared_key_file": shared_key(testbed, context.build, name)} for name in ("one", "other")]
+    a, b = memif_pair(testbed, context.build, secured=True, keys={"silence": "1s"}, peer_keys=peer_keys)
     b.sluice("server", "perf", "server")
     b.wait_listening()
     client = a.sluice("client", "perf", "client", "-t", "1", ADDR_B)
@@ -179,14 +172,7 @@ def restarted(testbed: Testbed, context: Context) -> None:
 
 @scene("keys: offered: a peer with a key is talked to sealed, another one plain")
 def offered(testbed: Testbed, context: Context) -> None:
-    a, b = memif_pair(testbed, context.build, secured=True, keys={"silence": "2s"})
-    for daemon in (a, b):
-        daemon.stop()
-        daemon.ports[0].keys["security"] = "offered"
-    for daemon in (a, b):
-        daemon.start()
-    for daemon in (a, b):
-        daemon.wait_link()
+    a, b = memif_pair(testbed, context.build, secured=True, keys={"silence": "2s", "security": "offered"})
     _file(testbed, a, b, "sealed", ADDR_B)
     if _counter(b, "rx_handshake") == 0:
         raise TestbedError("a peer with a key was talked to without it")
@@ -249,15 +235,8 @@ def _found(pid: int, secret: bytes) -> list[_Mapping]:
 
 @scene("keys: a host's keys are only in memory that core dumps leave out")
 def core_dumps(testbed: Testbed, context: Context) -> None:
-    a, b = memif_pair(testbed, context.build, secured=True, memory_mb=128)
-    for daemon in (a, b):
-        daemon.stop()
     shared = shared_key(testbed, context.build, "shared")
-    for daemon in (a, b):
-        daemon.peers += f"shared_key_file = {shared}\n"
-        daemon.start()
-    for daemon in (a, b):
-        daemon.wait_link()
+    a, b = memif_pair(testbed, context.build, secured=True, memory_mb=128, peer_keys=[{"shared_key_file": shared}] * 2)
     _file(testbed, a, b, "file", ADDR_B)
     for daemon in (a, b):
         for file in (testbed.path(f"{daemon.name}.key"), shared):

@@ -45,14 +45,14 @@ def peer_section(name: str, addresses: Sequence[str], public: str, keys: Mapping
     return "\n".join(lines) + "\n"
 
 
-def introduce(daemons: Sequence[Daemon], addresses: Sequence[Sequence[str]], security: str = "required") -> list[KeyPair]:
+def introduce(daemons: Sequence[Daemon], addresses: Sequence[Sequence[str]],
+              peer_keys: Sequence[Mapping[str, object] | None] = (None, None)) -> None:
     """Gives each daemon, before it starts, a key pair, and makes it known to the others. addresses[i]: networks of
-    daemon i."""
+    daemon i; peer_keys[i]: further keys of its [peer] sections."""
     pairs = [key_pair(d.testbed, d.build, d.name) for d in daemons]
-    for daemon, own in zip(daemons, pairs):
+    for daemon, own, keys in zip(daemons, pairs, peer_keys, strict=True):
         daemon.keys["private_key_file"] = own.file
         for port in daemon.ports:
-            port.keys["security"] = security
-        daemon.peers = "".join(peer_section(other.name, where, pair.public)
+            port.keys.setdefault("security", "required")
+        daemon.peers = "".join(peer_section(other.name, where, pair.public, keys)
                                for other, where, pair in zip(daemons, addresses, pairs) if other is not daemon)
-    return pairs

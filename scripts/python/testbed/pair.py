@@ -68,6 +68,7 @@ class MemifPair:
     env: Mapping[str, str] | None = None
     telemetry: bool = False
     secured: bool = False  # each has a key and knows that of the other
+    peer_keys: Sequence[Keys] = (None, None)  # further keys of the [peer] sections of A, and of B
 
     def start(self) -> list[Daemon]:
         """Starts them and waits for the link."""
@@ -75,7 +76,7 @@ class MemifPair:
         a, b = pair_cpus()
         daemons = [self._daemon(link, 1, a, self.a_keys), self._daemon(link, 2, b, self.b_keys)]
         if self.secured:
-            introduce(daemons, NETWORKS)
+            introduce(daemons, NETWORKS, self.peer_keys)
         for daemon in daemons:
             daemon.start()
         for daemon in daemons:
