@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -187,13 +188,14 @@ def transfer_works(sender: Daemon, receiver: Daemon, host: str, size: str = "8M"
         raise TestbedError("nothing was transferred")
 
 
-def file_works(testbed: Testbed, sender: Daemon, receiver: Daemon, address: str, size: int = 3_000_001) -> None:
-    """Sends a file from one to the other, whose hash the receiver checks, and compares both copies."""
-    folder = testbed.path(f"to-{receiver.name}-{address.replace(':', '-')}")
+def file_works(testbed: Testbed, sender: Daemon, receiver: Daemon, address: str, size: int = 3_000_001,
+               data: bytes | None = None) -> None:
+    """Sends a file from one to the other, whose hash the receiver checks, and compares both copies. data: what is in
+    it; else size random bytes."""
+    folder = tempfile.mkdtemp(prefix=f"to-{receiver.name}-", dir=testbed.dir)
     source = testbed.path(f"from-{sender.name}")
-    os.mkdir(folder)
     with open(source, "wb") as f:
-        f.write(os.urandom(size))
+        f.write(os.urandom(size) if data is None else data)
     receiving = receiver.sluice("recv", "recv", "--once", "-o", folder)
     receiver.wait_listening(process=receiving)
     sender.sluice("send", "send", source, address, timeout_s=60)

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Daemons with keys: what they say to each other, to strangers, to a peer with another key, and after a restart."""
 import base64
-import os
 import re
 import struct
 from typing import BinaryIO, NamedTuple
 
-from .harness import Context, TestbedError, scene, sh
+from .harness import Context, TestbedError, data_flow, file_works, scene, sh
 from testbed import net
 from testbed.daemon import Daemon
 from testbed.keys import key_pair, peer_section, shared_key
-from testbed.pair import ADDR6_A, ADDR_A, ADDR_B, VethPair, memif_pair, veth_pair
+from testbed.pair import ADDR6_A, ADDR_A, ADDR_B, memif_pair, veth_pair
 from testbed.process import Process, Testbed, until
 
 SECRET = b"a secret that nobody on the path may read; "
@@ -31,32 +30,13 @@ def _payloads(path: str) -> list[bytes]:
     return [bytes.fromhex(line) for line in text.split()]
 
 
-def _counter(daemon: Daemon, name: str) -> int:
-    return sum(int(worker["host"][name]) for port in daemon.show("ports") for worker in port["workers"])
-
-
-def _file(testbed: Testbed, a: Daemon, b: Daemon, name: str, address: str) -> None:
-    """A file with SECRET in it goes from a to b."""
-    source, folder = testbed.path(name), testbed.path(f"{name}-in")
-    with open(source, "wb") as f:
-        f.write(SECRET * 50000)
-    os.mkdir(folder)
-    receiver = b.sluice(f"{name}-recv", "recv", "--once", "-o", folder)
-    b.wait_listening(process=receiver)
-    a.sluice(f"{name}-send", "send", source, address, timeout_s=60)
-    receiver.wait(30)
-    with open(os.path.join(folder, name), "rb") as f:
-        if f.read() != SECRET * 50000:
-            raise TestbedError(f"{name} arrived changed")
-
-
 @scene("keys: files between two hosts, both families; nobody on the path reads a byte", netns=True)
 def sealed_files(testbed: Testbed, context: Context) -> None:
     a, b = veth_pair(testbed, context.build, secured=True, tapped=True)
     path = testbed.path("all.pcap")
     tcpdump = _capture(testbed, a, path)
-    _file(testbed, a, b, "there", ADDR_B)
-    _file(testbed, b, a, "back", f"[{ADDR6_A}]")
+    file_works(testbed, a, b, ADDR_B, data=SECRET * 50000)
+    file_works(testbed, b, a, f"[{ADDR6_A}]", data=SECRET * 50000)
     tcpdump.stop()
     packets = _payloads(path)
     if len(packets) < 2000:
@@ -95,15 +75,14 @@ def _packets(number: int) -> list[bytes]:
 
 @scene("keys: a stranger gets no answer but those of ARP and neighbour discovery", netns=True)
 def silent(testbed: Testbed, context: Context) -> None:
-    pair = VethPair(testbed, context.build, secured=True, tapped=True)
-    a, b = pair.start()
+    a, b = veth_pair(testbed, context.build, secured=True, tapped=True)
     assert a.ns and b.ns
     b.sluice("server", "perf", "server")
     b.wait_listening()
     a.stop()
     net.address(a.ns, a.device, f"{ADDR_A}/24")
     sh("ip", "netns", "exec", a.ns, "ping", "-c", "1", "-W", "5", ADDR_B)  # B answers, and A's kernel knows its MAC
-    before = {name: _counter(b, name) for name in ("drop_plain", "drop_association", "rx_handshake", "drop_wire_security")}
+    before = {name: b.counters(name) for name in ("drop_plain", "drop_association", "rx_handshake", "drop_wire_security")}
     path = testbed.path("strangers.pcap")
     tcpdump = _capture(testbed, a, path)
     program = testbed.path("stranger.py")
@@ -115,13 +94,13 @@ def silent(testbed: Testbed, context: Context) -> None:
                 f"for packet in {packets!r}:\n"
                 f"    s.sendto(bytes.fromhex(packet), ({ADDR_B!r}, {PORT}))\n")
     sh("ip", "netns", "exec", a.ns, "/usr/bin/python3", program)
-    until(lambda: _counter(b, "rx_handshake") - before["rx_handshake"] >= 3, 10, "B takes all of them")
-    after = {name: _counter(b, name) - was for name, was in before.items()}
+    until(lambda: b.counters("rx_handshake") - before["rx_handshake"] >= 3, 10, "B takes all of them")
+    after = {name: b.counters(name) - was for name, was in before.items()}
     tcpdump.stop()
     if after["drop_plain"] != 4 or after["drop_association"] != 6 or after["drop_wire_security"] != 8:
         raise TestbedError(f"the counters say {after}")
     handshakes = b.show("ports")[0]["handshakes"]
-    if _counter(b, "drop_handshake_mac") != 1 or handshakes["drop_unasked"] != 2:
+    if b.counters("drop_handshake_mac") != 1 or handshakes["drop_unasked"] != 2:
         raise TestbedError(f"the handshakes' counters say {handshakes}")
     mac = b.show("ports")[0]["mac"]
     said = sh("tcpdump", "-n", "-r", path, "ether", "src", mac, "and", "udp")
@@ -149,17 +128,17 @@ def shared_keys_differ(testbed: Testbed, context: Context) -> None:
 @scene("keys: either host starts again, and the next transfer works; a peer that is revoked is cut off")
 def restarted(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build, secured=True, keys={"silence": "2s"})
-    _file(testbed, a, b, "one", ADDR_B)
-    for number, daemon in enumerate((b, a)):
+    file_works(testbed, a, b, ADDR_B)
+    for daemon in (b, a):
         daemon.stop()
         daemon.start()
         for each in (a, b):
             each.wait_link()
-        _file(testbed, a, b, f"again{number}", ADDR_B)
+        file_works(testbed, a, b, ADDR_B)
     b.sluice("server", "perf", "server")
     b.wait_listening()
     client = a.sluice("client", "perf", "client", "-t", "600", "-i", "0", ADDR_B)
-    until(lambda: any(c["state"] == "open" and c["rx_bytes"] > 1 << 20 for c in b.show("conns")), 30, "a transfer")
+    data_flow(b, "rx_bytes", 1 << 20, 30)
     b.peers = ""
     b.reload()
     if client.wait(30) == 0:
@@ -173,15 +152,15 @@ def restarted(testbed: Testbed, context: Context) -> None:
 @scene("keys: offered: a peer with a key is talked to sealed, another one plain")
 def offered(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build, secured=True, keys={"silence": "2s", "security": "offered"})
-    _file(testbed, a, b, "sealed", ADDR_B)
-    if _counter(b, "rx_handshake") == 0:
+    file_works(testbed, a, b, ADDR_B)
+    if b.counters("rx_handshake") == 0:
         raise TestbedError("a peer with a key was talked to without it")
     for daemon in (a, b):
         stranger = key_pair(testbed, context.build, f"stranger-of-{daemon.name}")
         daemon.peers = peer_section("other", ["10.77.0.1/32"], stranger.public)
         daemon.reload()
     until(lambda: b.show("peers")[0]["address"] == "10.77.0.1", 10, "a reload")
-    _file(testbed, a, b, "plain", ADDR_B)
+    file_works(testbed, a, b, ADDR_B)
     for daemon in (a, b):
         daemon.stop()
 
@@ -237,7 +216,7 @@ def _found(pid: int, secret: bytes) -> list[_Mapping]:
 def core_dumps(testbed: Testbed, context: Context) -> None:
     shared = shared_key(testbed, context.build, "shared")
     a, b = memif_pair(testbed, context.build, secured=True, memory_mb=128, peer_keys=[{"shared_key_file": shared}] * 2)
-    _file(testbed, a, b, "file", ADDR_B)
+    file_works(testbed, a, b, ADDR_B)
     for daemon in (a, b):
         for file in (testbed.path(f"{daemon.name}.key"), shared):
             with open(file, "rb") as f:
