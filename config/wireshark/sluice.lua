@@ -398,11 +398,8 @@ local function cntl_dissect(tvb, len, tree, pinfo)
                          tostring(tvb(32, 8):uint64()), position_text(tvb, 56))
 end
 
-local function first_dissect(tvb, len, tree)
+local function first_dissect(tvb, _, tree)
     tree_add(tree, tvb, first_fields)
-    if len > FIRST_BYTES then
-        tree:add_proto_expert_info(e_length)
-    end
     if tvb(24, 2):uint() == 0 or not unit_max_ok(tvb(20, 4):uint()) or
         tvb(32, 8):uint64() > RATE_MAX or tvb(40, 8):uint64() > BURST_MAX then
         tree:add_proto_expert_info(e_field)
@@ -410,11 +407,8 @@ local function first_dissect(tvb, len, tree)
     return string.format("service %.0f rate %s", tvb(24, 2):uint(), tostring(tvb(32, 8):uint64()))
 end
 
-local function rcntl_dissect(tvb, len, tree)
+local function rcntl_dissect(tvb, _, tree)
     tree_add(tree, tvb, rcntl_fields)
-    if len > RCNTL_BYTES then
-        tree:add_proto_expert_info(e_length)
-    end
     if tvb(28, 2):uint() == 0 or tvb(16, 8):uint64() > RATE_MAX then
         tree:add_proto_expert_info(e_field)
     end
@@ -422,24 +416,22 @@ local function rcntl_dissect(tvb, len, tree)
 end
 
 -- INIT, RESPONSE and COOKIE of one handshake have the same key.
-local function handshake_dissector(list, exact)
-    return function(tvb, len, tree)
+local function handshake_dissector(list)
+    return function(tvb, _, tree)
         tree_add(tree, tvb, list)
-        if len > exact then
-            tree:add_proto_expert_info(e_length)
-        end
         return "handshake " .. tvb(8, 8):uint64():tohex()
     end
 end
 
+-- The least length of each type, what shows the rest, and whether that is the only length.
 local bodies = {
-    [FIRST] = { FIRST_BYTES, first_dissect },
+    [FIRST] = { FIRST_BYTES, first_dissect, true },
     [DATA] = { DATA_BYTES, data_dissect },
     [CNTL] = { CNTL_BYTES, cntl_dissect },
-    [RCNTL] = { RCNTL_BYTES, rcntl_dissect },
-    [INIT] = { INIT_BYTES, handshake_dissector(init_fields, INIT_BYTES) },
-    [RESPONSE] = { RESPONSE_BYTES, handshake_dissector(response_fields, RESPONSE_BYTES) },
-    [COOKIE] = { COOKIE_BYTES, handshake_dissector(cookie_fields, COOKIE_BYTES) },
+    [RCNTL] = { RCNTL_BYTES, rcntl_dissect, true },
+    [INIT] = { INIT_BYTES, handshake_dissector(init_fields), true },
+    [RESPONSE] = { RESPONSE_BYTES, handshake_dissector(response_fields), true },
+    [COOKIE] = { COOKIE_BYTES, handshake_dissector(cookie_fields), true },
 }
 
 -- Shows the trailer, which starts at this offset, as far as it was captured.
@@ -457,17 +449,26 @@ local function trailer_dissect(tvb, at, tree)
     end
 end
 
--- Shows what follows the header, and returns a line about it. len is what was sent, without the
--- trailer.
-local function body_dissect(kind, tvb, len, tree, pinfo)
-    local least, dissect = bodies[kind][1], bodies[kind][2]
-
+-- What to say where fewer bytes than the least were sent or captured, or nil.
+local function lack(tvb, len, least, tree)
     if len < least then
         tree:add_proto_expert_info(e_short)
         return "too short"
     end
-    if tvb:len() < least then
-        return "(not captured whole)"
+    return tvb:len() < least and "not captured whole" or nil
+end
+
+-- Shows what follows the header, and returns a line about it. len is what was sent, without the
+-- trailer.
+local function body_dissect(kind, tvb, len, tree, pinfo)
+    local least, dissect, exact = bodies[kind][1], bodies[kind][2], bodies[kind][3]
+
+    local lacking = lack(tvb, len, least, tree)
+    if lacking then
+        return lacking
+    end
+    if exact and len > least then
+        tree:add_proto_expert_info(e_length)
     end
     return dissect(tvb(0, math.min(len, tvb:len())):tvb(), len, tree, pinfo)
 end
@@ -478,11 +479,9 @@ function sluice.dissector(tvb, pinfo, root)
     local tree = root:add(sluice, tvb())
 
     pinfo.cols.protocol = "Sluice"
-    if tvb:len() < HEADER_BYTES then
-        if len < HEADER_BYTES then
-            tree:add_proto_expert_info(e_short)
-        end
-        pinfo.cols.info = len < HEADER_BYTES and "too short" or "not captured whole"
+    local lacking = lack(tvb, len, HEADER_BYTES, tree)
+    if lacking then
+        pinfo.cols.info = lacking
         return
     end
     local kind, names = header_dissect(tvb, tree)
