@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 import wire
-from association import CIPHERS, LACK, Association, Identity, Initiator, Unreadable
+from association import CIPHERS, LACK, Identity, Initiator, Unreadable
 from connection import INITIAL_REQUEST, UNIT_BYTES, Connection, Options
 from endpoint import Endpoint
 from testbed.keys import peer_section
@@ -61,11 +61,6 @@ def _opened(s: Setting, options: Options = Options()) -> tuple[ctypes.c_void_p, 
     return conn, connection
 
 
-def _current(s: Setting) -> Association:
-    assert s.foreign.keys is not None
-    return s.foreign.keys.current[s.remote[0]]
-
-
 # ---- handshakes ----------------------------------------------------------------------------------
 
 
@@ -74,7 +69,7 @@ def _initiates(cipher: int, v6: bool) -> None:
 
     @scene(f"foreign host, sealed: asks for an association, {name}", netns=True, company=True)
     def initiates(testbed: Testbed, context: Context) -> None:
-        with setting(testbed, context, {"security": "required"}, v6, new_identity()) as s:
+        with setting(testbed, context, v6=v6, identity=new_identity()) as s:
             association = s.foreign.associate(s.public, s.remote, 1 << cipher)
             expect(association.cipher == cipher, f"cipher {association.cipher}")
             exchange(s, sealed=True)
@@ -83,13 +78,12 @@ def _initiates(cipher: int, v6: bool) -> None:
 
     @scene(f"foreign host, sealed: answers INIT, {name}", netns=True, company=True)
     def responds(testbed: Testbed, context: Context) -> None:
-        with setting(testbed, context, {"security": "required"}, v6, new_identity()) as s:
-            assert s.foreign.keys is not None
-            s.foreign.keys.responder.ciphers = (cipher,)
+        with setting(testbed, context, v6=v6, identity=new_identity()) as s:
+            s.keys.responder.ciphers = (cipher,)
             exchange(s, opener_is_foreign=False, sealed=True)
             exchange(s, opener_is_foreign=False, sealed=True)
             _all_sealed([h.data for h in s.foreign.heard])
-            expect([a.cipher for a in s.foreign.keys.associations.values()] == [cipher], "another cipher was used")
+            expect([a.cipher for a in s.keys.associations.values()] == [cipher], "another cipher was used")
 
 
 for _cipher in CIPHERS:
@@ -99,22 +93,21 @@ _initiates(0, True)
 
 @scene("foreign host, sealed: opens and accepts at the same time", netns=True, company=True)
 def both(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         s.foreign.associate(s.public, s.remote)
         exchange(s, opener_is_foreign=False, sealed=True)
         exchange(s, sealed=True)
-        expect(len(s.foreign.keys.associations if s.foreign.keys else ()) == 2, "one association serves both ways")
+        expect(len(s.keys.associations) == 2, "one association serves both ways")
 
 
 @scene("foreign host, sealed: a shared key", netns=True, company=True)
 def shared_keys(testbed: Testbed, context: Context) -> None:
     one, other = os.urandom(32), os.urandom(32)
-    with setting(testbed, context, {"security": "required"}, identity=new_identity(), shared_keys=(one, one)) as s:
+    with setting(testbed, context, identity=new_identity(), shared_keys=(one, one)) as s:
         s.foreign.associate(s.public, s.remote)
         exchange(s, sealed=True)
         exchange(s, opener_is_foreign=False, sealed=True)
-        assert s.foreign.keys is not None
-        s.foreign.keys.identity.peers[s.public] = other
+        s.keys.identity.peers[s.public] = other
         try:
             s.foreign.associate(s.public, s.remote)
             expect(False, "the foreign host has another shared key, and can read the RESPONSE")
@@ -125,7 +118,7 @@ def shared_keys(testbed: Testbed, context: Context) -> None:
 @scene("foreign host, sealed: the daemon opens nothing where the shared keys differ", netns=True, company=True)
 def shared_keys_differ(testbed: Testbed, context: Context) -> None:
     one, other = os.urandom(32), os.urandom(32)
-    with setting(testbed, context, {"security": "required"}, identity=new_identity(), shared_keys=(one, other)) as s:
+    with setting(testbed, context, identity=new_identity(), shared_keys=(one, other)) as s:
         s.foreign.accept(Options())
         s.application.connect(f"{s.name}:{SERVICE}")
         s.until(lambda: _handshakes(s, "drop_response") > 0, "the daemon cannot read the RESPONSE")
@@ -134,18 +127,17 @@ def shared_keys_differ(testbed: Testbed, context: Context) -> None:
 
 @scene("foreign host, sealed: asks the daemon for a cookie", netns=True, company=True)
 def asks_cookie(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
-        assert s.foreign.keys is not None
-        s.foreign.keys.pressed = True
+    with setting(testbed, context, identity=new_identity()) as s:
+        s.keys.pressed = True
         exchange(s, opener_is_foreign=False, sealed=True)
-        inits = s.foreign.keys.inits
+        inits = s.keys.inits
         expect(len({x[:144] for x in inits}) == 1, "the INIT with the cookie is another one")
         expect(inits[0][144:] == bytes(16) and inits[-1][144:] != bytes(16), "mac2 is wrong")
 
 
 @scene("foreign host, sealed: needs a cookie while many ask", netns=True, company=True)
 def needs_cookie(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         many, fresh = s.foreign.initiator(s.public), s.foreign.initiator(s.public)
         cookies: list[bytes] = []
 
@@ -168,7 +160,7 @@ def needs_cookie(testbed: Testbed, context: Context) -> None:
 
 @scene("foreign host, sealed: must show its address when its clock goes back", netns=True, company=True)
 def clock(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         s.foreign.associate(s.public, s.remote)
         initiator = s.foreign.initiator(s.public)
 
@@ -200,7 +192,7 @@ def clock(testbed: Testbed, context: Context) -> None:
 @scene("foreign host, sealed: an INIT that comes again gets the same RESPONSE, until it has served", netns=True,
        company=True)
 def init_again(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         initiator = s.foreign.initiator(s.public)
         for _ in range(2):
             s.foreign.send(initiator.init(), s.remote)
@@ -217,22 +209,19 @@ def init_again(testbed: Testbed, context: Context) -> None:
 
 @scene("foreign host, sealed: gets no answer without the right keys and address", netns=True, company=True)
 def strangers(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         def handshakes(name: str) -> int:
             return _handshakes(s, name)
 
-        assert s.foreign.keys is not None
         stranger = Endpoint(s.socket(), new_identity())
-        assert stranger.keys is not None
         _refused(s, handshakes, "drop_stranger", lambda: s.foreign.send(stranger.initiator(s.public).init(), s.remote))
         _refused(s, s.daemon.counters, "drop_handshake_mac",
                  lambda: s.foreign.send(s.foreign.initiator(new_identity().public).init(), s.remote))
         init = s.foreign.initiator(s.public).init()
         _refused(s, s.daemon.counters, "drop_handshake_mac",
                  lambda: s.foreign.send(init[:20] + bytes([init[20] ^ 1]) + init[21:], s.remote))
-        for counter, packet in (("drop_plain", First(wire.EARLY, 7)), ("drop_plain", Cntl(0, 7, own_key=9, seq=1)),
-                                ("drop_plain", Rcntl(0, 7, rate=5, expiry=1))):
-            _refused(s, s.daemon.counters, counter, partial(s.foreign.send, packet.pack(), s.remote))
+        for packet in (First(wire.EARLY, 7), Cntl(0, 7, own_key=9, seq=1), Rcntl(0, 7, rate=5, expiry=1)):
+            _refused(s, s.daemon.counters, "drop_plain", partial(s.foreign.send, packet.pack(), s.remote))
         expect(not stranger.heard, "the stranger was answered")
         stranger.close()
         s.foreign.associate(s.public, s.remote)
@@ -241,7 +230,7 @@ def strangers(testbed: Testbed, context: Context) -> None:
 
 @scene("foreign host, sealed: gets no answer from a network that is not its own", netns=True, company=True)
 def elsewhere(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         def refused(counter: Callable[[str], int], name: str) -> None:
             """A new INIT must be dropped, once the daemon has taken the new sections over."""
             def dropped() -> bool:
@@ -269,9 +258,8 @@ def elsewhere(testbed: Testbed, context: Context) -> None:
 
 @scene("foreign host, sealed: renews its association in mid-connection", netns=True, company=True)
 def renews(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
-        assert s.foreign.keys is not None
-        keys, associations = s.foreign.keys, [s.foreign.associate(s.public, s.remote)]
+    with setting(testbed, context, identity=new_identity()) as s:
+        associations = [s.foreign.associate(s.public, s.remote)]
         conn, connection = _opened(s, Options(buffers=(1 << 20, 1 << 20)))
         data, back = os.urandom(200_000), os.urandom(200_000)
         connection.send(data)
@@ -284,11 +272,11 @@ def renews(testbed: Testbed, context: Context) -> None:
         connection.send(data)
 
         def mixed() -> bool:  # each turn seals under the other association
-            keys.current[s.remote[0]] = associations[next(turns) % 2]
+            s.keys.current[s.remote[0]] = associations[next(turns) % 2]
             return s.application.received(1) == data and len(connection.receiver.done) == 1
 
         s.until(mixed, "requests under both associations")
-        keys.current[s.remote[0]] = second
+        s.keys.current[s.remote[0]] = second
         connection.want_cntl = connection.answer_me = True
         s.until(lambda: second.opened > 0, "an answer comes under the new association")
         s.foreign.rest(0.3)
@@ -301,12 +289,11 @@ def renews(testbed: Testbed, context: Context) -> None:
 
 @scene("foreign host, sealed: the daemon asks again when the foreign host was restarted", netns=True, company=True)
 def restarted(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         exchange(s, opener_is_foreign=False, sealed=True)
-        assert s.foreign.keys is not None
         time.sleep(1)
-        s.foreign.keys.associations.clear()
-        s.foreign.keys.answered.clear()
+        s.keys.associations.clear()
+        s.keys.answered.clear()
         s.foreign.connections.clear()
         exchange(s, opener_is_foreign=False, sealed=True)
         expect(s.foreign.dropped["an association that is not known"] >= 2, "FIRST was not sent under the old association")
@@ -316,16 +303,15 @@ def restarted(testbed: Testbed, context: Context) -> None:
 def renewed(testbed: Testbed, context: Context) -> None:
     if context.seconds < 60:
         raise Skip("this takes more than two minutes: --seconds 60 or more")
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
-        assert s.foreign.keys is not None
+    with setting(testbed, context, identity=new_identity()) as s:
         s.foreign.accept(Options(rate=200_000, burst=4000, buffers=(1 << 26,)))
         conn = s.application.connect(f"{s.name}:{SERVICE}")
         s.application.send(conn, bytes(1 << 26), 0)
         s.until(lambda: s.application.status(CONNECT) == "ok", "the connection is open")
         start = time.monotonic()
-        s.until(lambda: len(s.foreign.keys.associations if s.foreign.keys else ()) == 2, "a second INIT", 150)
+        s.until(lambda: len(s.keys.associations) == 2, "a second INIT", 150)
         expect(115 < time.monotonic() - start < 140, f"it came after {time.monotonic() - start:.0f} s")
-        new = list(s.foreign.keys.associations.values())[1]
+        new = list(s.keys.associations.values())[1]
         s.until(lambda: new.opened > 100, "data under the new association")
 
 
@@ -334,7 +320,7 @@ def renewed(testbed: Testbed, context: Context) -> None:
 
 @scene("foreign host, sealed: early data complete at once", netns=True, company=True)
 def early(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         s.foreign.associate(s.public, s.remote)
         s.application.listen(SERVICE)
         conn = s.application.accept(SERVICE)
@@ -348,7 +334,7 @@ def early(testbed: Testbed, context: Context) -> None:
 
 @scene("foreign host, sealed: loses units, and gets them again", netns=True, company=True)
 def loss(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         s.foreign.associate(s.public, s.remote)
         conn, connection = _opened(s, Options(buffers=(1 << 20,)))
         left = {3, 7, 8}
@@ -377,7 +363,7 @@ def loss(testbed: Testbed, context: Context) -> None:
 
 @scene("foreign host, sealed: is refused, aborts and hears of an abort", netns=True, company=True)
 def ends(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         s.foreign.associate(s.public, s.remote)
         connection = s.foreign.open(s.remote, Options(service=4711), True)
         s.until(lambda: connection.ended == wire.END_NOBODY, "the refusal")
@@ -420,7 +406,7 @@ def _sent_slowly(s: Setting, packets: Iterator[bytes]) -> int:
 @scene("foreign host, sealed: no bit of FIRST, CNTL and DATA can be changed, but for the routers'", netns=True,
        company=True)
 def flipped(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         s.foreign.associate(s.public, s.remote)
         s.application.listen(SERVICE)
         conn = s.application.accept(SERVICE)
@@ -462,7 +448,7 @@ def flipped(testbed: Testbed, context: Context) -> None:
 
 @scene("foreign host, sealed: a FIRST is taken once", netns=True, company=True)
 def replayed(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         association = s.foreign.associate(s.public, s.remote)
         association.count = 200
         exchange(s, sealed=True)
@@ -501,13 +487,12 @@ def replayed(testbed: Testbed, context: Context) -> None:
 @scene("foreign host, sealed: may not open under the daemon's association, nor send its packets back", netns=True,
        company=True)
 def direction(testbed: Testbed, context: Context) -> None:
-    with setting(testbed, context, {"security": "required"}, identity=new_identity()) as s:
+    with setting(testbed, context, identity=new_identity()) as s:
         exchange(s, opener_is_foreign=False, sealed=True)
-        assert s.foreign.keys is not None
         s.application.listen(SERVICE)
         s.application.accept(SERVICE)
         s.daemon.wait_listening(SERVICE)
-        [association] = s.foreign.keys.associations.values()
+        [association] = s.keys.associations.values()
         first = association.seal(First(wire.EARLY, 77).pack(), s.foreign.ends(s.remote, True))
         before = len(s.foreign.heard)
         s.foreign.send(first, s.remote)

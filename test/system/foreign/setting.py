@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from endpoint import PORT, Endpoint, Failed
+from endpoint import PORT, Endpoint, Failed, Keys
 from association import NO_PSK, Identity
 from connection import Connection, Options
 from testbed import net
@@ -38,6 +38,12 @@ class Setting:
     def remote(self) -> tuple[str, int]:
         """The daemon's address, for the foreign host."""
         return (ADDR6_B if self.v6 else ADDR_B, PORT)
+
+    @property
+    def keys(self) -> Keys:
+        """What the foreign host has of associations, if it has an identity."""
+        assert self.foreign.keys is not None
+        return self.foreign.keys
 
     @property
     def name(self) -> str:
@@ -82,10 +88,12 @@ def _socket(ns: str, v6: bool, port: int) -> socket.socket:
 
 
 def acquaint(daemon: Daemon, identity: Identity, shared_keys: tuple[bytes, bytes] | None) -> bytes:
-    """Makes the daemon, before it starts, and the foreign host known to each other. shared_keys: what the daemon has
-    and what the foreign host has. Returns the daemon's public key."""
+    """Makes the daemon, before it starts, and the foreign host known to each other; security is required, unless the
+    port says otherwise. shared_keys: what the daemon has and what the foreign host has. Returns the daemon's public
+    key."""
     pair = key_pair(daemon.testbed, daemon.build, daemon.name)
     daemon.keys["private_key_file"] = pair.file
+    daemon.ports[0].keys.setdefault("security", "required")
     more: dict[str, object] = {}
     if shared_keys is not None:
         more["shared_key_file"] = key_file(daemon.testbed, "shared.key", base64.b64encode(shared_keys[0]).decode())
