@@ -3,7 +3,7 @@
 import ctypes
 import os
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import wire
@@ -13,23 +13,12 @@ from testbed.process import Testbed
 from wire import Cntl, Data, First, Packet, Rcntl, position
 
 from .application import ACCEPT, CONNECT, RECV, SEND
-from .setting import SERVICE, Setting, exchange, expect, setting
+from .setting import SERVICE, Loss, Setting, accepted, exchange, expect, setting
 from ..harness import Context, scene
 
 
-def _accepted(s: Setting, options: Options, receives: Sequence[int] = ()) -> tuple[ctypes.c_void_p, Connection]:
-    """(the application's connection, the foreign host's): open. receives: sizes of the application's buffers."""
-    s.application.listen(SERVICE)
-    conn = s.application.accept(SERVICE)
-    for number, size in enumerate(receives):
-        s.application.recv(conn, number, size)
-    connection = s.foreign.open(s.remote, options)
-    s.until(lambda: s.application.status(ACCEPT) == "ok" and connection.known, "the connection is open")
-    return conn, connection
-
-
 def _connected(s: Setting, options: Options, go_back_n: bool = False) -> tuple[ctypes.c_void_p, Connection]:
-    """The same; the daemon opens."""
+    """(the application's connection, the foreign host's): open. The daemon opens it."""
     s.foreign.accept(options)
     conn = s.application.connect(f"{s.name}:{SERVICE}", go_back_n)
     s.until(lambda: s.application.status(CONNECT) == "ok", "the connection is open")
@@ -56,19 +45,6 @@ def _excess(units: Iterable[Data], rate: int, burst: int) -> float:
         total += len(unit.payload)
         worst = max(worst, total - at - low - allowance)
     return worst
-
-
-class Loss:
-    """Loses each of these units, (request, unit), the first time."""
-
-    def __init__(self, *units: tuple[int, int]) -> None:
-        self.left = {(request & 0xffffffff, unit) for request, unit in units}
-
-    def __call__(self, packet: Packet) -> bool:
-        if not isinstance(packet, Data) or (packet.request, packet.unit) not in self.left:
-            return False
-        self.left.remove((packet.request, packet.unit))
-        return True
 
 
 # ---- a whole connection --------------------------------------------------------------------------
@@ -184,7 +160,7 @@ def cookie(testbed: Testbed, context: Context) -> None:
 def granted(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
         rates = ((2_000_000, 30_000), (500_000, 10_000))
-        conn, connection = _accepted(s, Options(rate=rates[0][0], burst=rates[0][1], buffers=(1 << 20, 1 << 20)))
+        conn, connection = accepted(s, Options(rate=rates[0][0], burst=rates[0][1], buffers=(1 << 20, 1 << 20)))
         connection.want_cntl = True
         s.application.send(conn, bytes(1 << 20), 0)
         s.until(lambda: len(connection.receiver.done) == 1, "the first request comes")
@@ -204,7 +180,7 @@ def granted(testbed: Testbed, context: Context) -> None:
        company=True)
 def over_grant(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context, {"capacity": "1Mbit"}) as s:
-        _, connection = _accepted(s, Options(), (1 << 18, 1 << 22))
+        _, connection = accepted(s, Options(), (1 << 18, 1 << 22))
         connection.send(bytes(1 << 18))
         s.until(lambda: s.application.status(RECV, 0) == "ok", "the request is received")
         expect(not s.counted("drop_over_grant"), "drop_over_grant counts what was allowed")
@@ -221,7 +197,7 @@ def over_grant(testbed: Testbed, context: Context) -> None:
 @scene("foreign host: a router's limits hold, by RCNTL and in CNTL", netns=True, company=True)
 def routers(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
-        conn, connection = _accepted(s, Options(buffers=(1 << 20, 1 << 20)))
+        conn, connection = accepted(s, Options(buffers=(1 << 20, 1 << 20)))
         rate, burst = 1_000_000, 20_000
         assert connection.peer_key is not None
         limit = Rcntl(0, connection.peer_key, rate=rate, burst=burst, expiry=20_000, hop=1, time=1)
@@ -271,7 +247,7 @@ def nak(testbed: Testbed, context: Context) -> None:
 @scene("foreign host: what it loses is named in spans, the last unit too", netns=True, company=True)
 def spans(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
-        _, connection = _accepted(s, Options(), (1 << 20,))
+        _, connection = accepted(s, Options(), (1 << 20,))
         data, first = os.urandom(99 * UNIT_BYTES + 1), INITIAL_REQUEST  # units 0 to 99
         connection.losing = Loss((first, 5), (first, 6), (first, 99))
         connection.send(data)
@@ -286,7 +262,7 @@ def spans(testbed: Testbed, context: Context) -> None:
 @scene("foreign host: disorder and duplicates change nothing", netns=True, company=True)
 def disorder(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
-        _, connection = _accepted(s, Options(), (1 << 20,))
+        _, connection = accepted(s, Options(), (1 << 20,))
         draw = random.Random(1)
 
         def mix(packets: list[Packet]) -> list[Packet]:
@@ -306,7 +282,7 @@ def disorder(testbed: Testbed, context: Context) -> None:
 @scene("foreign host: units that are split, and a new attempt with other units", netns=True, company=True)
 def smaller(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
-        _, connection = _accepted(s, Options(), (1 << 20, 1 << 20))
+        _, connection = accepted(s, Options(), (1 << 20, 1 << 20))
         data = os.urandom(100_000)
         connection.losing = lambda packet: isinstance(packet, Data) and packet.unit % 2 == 1
         connection.send(data)
@@ -330,7 +306,7 @@ def smaller(testbed: Testbed, context: Context) -> None:
 def go_back_n(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
         data = os.urandom(140_000)
-        _, connection = _accepted(s, Options(capabilities=wire.GO_BACK_N), (1 << 20,))
+        _, connection = accepted(s, Options(capabilities=wire.GO_BACK_N), (1 << 20,))
         connection.losing = Loss((INITIAL_REQUEST, 5))
         connection.send(data)
         s.until(lambda: s.application.received(0) == data, "the request is received")
@@ -352,7 +328,7 @@ def go_back_n(testbed: Testbed, context: Context) -> None:
 @scene("foreign host: a request longer than its buffer fails alone, in both directions", netns=True, company=True)
 def too_long(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
-        conn, connection = _accepted(s, Options(buffers=(1000, 1 << 20)), (1000, 1 << 20))
+        conn, connection = accepted(s, Options(buffers=(1000, 1 << 20)), (1000, 1 << 20))
         connection.want_cntl = True
         long, short = os.urandom(5000), os.urandom(900)
         for number, data in enumerate((long, short)):
@@ -368,7 +344,7 @@ def too_long(testbed: Testbed, context: Context) -> None:
 @scene("foreign host: a provisional ACK comes before the request is complete", netns=True, company=True)
 def provisional(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
-        _, connection = _accepted(s, Options(), (1 << 20,))
+        _, connection = accepted(s, Options(), (1 << 20,))
         connection.losing = lambda packet: isinstance(packet, Data) and packet.unit > 60
         connection.sender.pack_at = position(INITIAL_REQUEST, 60)
         data = os.urandom(140_000)
@@ -383,7 +359,7 @@ def provisional(testbed: Testbed, context: Context) -> None:
 @scene("foreign host: short units where it takes no longer ones", netns=True, company=True)
 def unit_max(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
-        conn, connection = _accepted(s, Options(unit_max=500, buffers=(1 << 20,)))
+        conn, connection = accepted(s, Options(unit_max=500, buffers=(1 << 20,)))
         connection.want_cntl = True
         data = os.urandom(50_001)
         s.application.send(conn, data, 0)
@@ -403,7 +379,7 @@ def unit_max(testbed: Testbed, context: Context) -> None:
 @scene("foreign host: each direction closes alone", netns=True, company=True)
 def half_closed(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
-        conn, connection = _accepted(s, Options(buffers=(1 << 20,)), (1 << 20,))
+        conn, connection = accepted(s, Options(buffers=(1 << 20,)), (1 << 20,))
         connection.shutdown()
         s.until(lambda: s.application.status(RECV, 0) == "ENODATA", "the application reads the end")
         s.foreign.rest(0.2)
@@ -433,7 +409,7 @@ def _accepted_again(s: Setting) -> tuple[ctypes.c_void_p, Connection]:
 @scene("foreign host: aborts, and what comes late is answered with END", netns=True, company=True)
 def aborts(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
-        _, connection = _accepted(s, Options(), (1 << 20,))
+        _, connection = accepted(s, Options(), (1 << 20,))
         connection.abort()
         s.until(lambda: s.application.status(RECV, 0) == "ECONNRESET", "the application hears of it")
         s.until(lambda: connection.ended is not None, "END is answered")
@@ -464,7 +440,7 @@ def aborted(testbed: Testbed, context: Context) -> None:
 @scene("foreign host: is given up when it is silent", netns=True, company=True)
 def silent(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context, {"silence": "3s"}) as s:
-        _, connection = _accepted(s, Options(silence_ms=3000), (1 << 20,))
+        _, connection = accepted(s, Options(silence_ms=3000), (1 << 20,))
         connection.quiet = True
         s.until(lambda: s.application.status(RECV, 0) == "ETIMEDOUT", "the application hears of it")
         s.until(lambda: connection.ended == wire.END_SILENCE, "END comes")
@@ -501,7 +477,7 @@ def verdicts(testbed: Testbed, context: Context) -> None:
 @scene("foreign host: packets with a wrong key, address or number have no effect", netns=True, company=True)
 def without_effect(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
-        _, connection = _accepted(s, Options(), (1 << 20,))
+        _, connection = accepted(s, Options(), (1 << 20,))
         assert connection.peer_key is not None
         connection.quiet = True
         s.foreign.rest(0.1)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The daemon and a host in Python, which was written from doc/protocol.md alone: associations and sealed connections."""
 import base64
-import ctypes
 import itertools
 import os
 import time
@@ -11,14 +10,14 @@ from functools import partial
 
 import wire
 from association import CIPHERS, LACK, Identity, Initiator, Unreadable
-from connection import INITIAL_REQUEST, UNIT_BYTES, Connection, Options
+from connection import INITIAL_REQUEST, UNIT_BYTES, Options
 from endpoint import Endpoint
 from testbed.keys import peer_section
 from testbed.process import Testbed
 from wire import Cntl, Data, First, Header, Rcntl
 
-from .application import ACCEPT, CONNECT, RECV, SEND
-from .setting import HOST, SERVICE, Setting, exchange, expect, setting
+from .application import CONNECT, RECV
+from .setting import HOST, SERVICE, Loss, Setting, accepted, exchange, expect, setting
 from ..harness import Context, Skip, need, scene
 
 CIPHER_NAMES = ("AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305")
@@ -49,16 +48,6 @@ def _all_sealed(packets: list[bytes]) -> None:
     for data in packets:
         header = Header.parse(data)
         expect(header.kind >= wire.INIT or header.association != 0, f"a plain packet: {data[:64].hex()}")
-
-
-def _opened(s: Setting, options: Options = Options()) -> tuple[ctypes.c_void_p, Connection]:
-    """(the application's connection, the foreign host's): open and sealed; one receive is posted."""
-    s.application.listen(SERVICE)
-    conn = s.application.accept(SERVICE)
-    s.application.recv(conn, 0)
-    connection = s.foreign.open(s.remote, options, True)
-    s.until(lambda: s.application.status(ACCEPT) == "ok" and connection.known, "the connection is open")
-    return conn, connection
 
 
 # ---- handshakes ----------------------------------------------------------------------------------
@@ -260,7 +249,7 @@ def elsewhere(testbed: Testbed, context: Context) -> None:
 def renews(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context, identity=new_identity()) as s:
         associations = [s.foreign.associate(s.public, s.remote)]
-        conn, connection = _opened(s, Options(buffers=(1 << 20, 1 << 20)))
+        conn, connection = accepted(s, Options(buffers=(1 << 20, 1 << 20)), (1 << 20,), sealed=True)
         data, back = os.urandom(200_000), os.urandom(200_000)
         connection.send(data)
         s.until(lambda: s.application.received(0) == data, "the first request is received")
@@ -336,25 +325,16 @@ def early(testbed: Testbed, context: Context) -> None:
 def loss(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context, identity=new_identity()) as s:
         s.foreign.associate(s.public, s.remote)
-        conn, connection = _opened(s, Options(buffers=(1 << 20,)))
-        left = {3, 7, 8}
-        outward = {5, 6, 20}
-
-        def lost(of: set[int]) -> Callable[[wire.Packet], bool]:
-            def once(packet: wire.Packet) -> bool:
-                if not isinstance(packet, Data) or packet.unit not in of:
-                    return False
-                of.remove(packet.unit)
-                return True
-            return once
-
-        connection.missing, connection.losing = lost(left), lost(outward)
+        conn, connection = accepted(s, Options(buffers=(1 << 20,)), (1 << 20,), sealed=True)
+        inward = Loss(*((connection.receiver.initial_request, unit) for unit in (3, 7, 8)))
+        outward = Loss(*((INITIAL_REQUEST, unit) for unit in (5, 6, 20)))
+        connection.missing, connection.losing = inward, outward
         there, back = os.urandom(100_000), os.urandom(100_000)
         connection.send(there)
         s.application.send(conn, back, 0)
         s.until(lambda: s.application.received(0) == there and list(connection.receiver.done.values()) == [back],
                 "both requests are received")
-        expect(not left and not outward, f"nothing was lost: {left}, {outward}")
+        expect(not inward.left and not outward.left, f"nothing was lost: {inward.left}, {outward.left}")
         repeats = {p.unit for p in connection.heard if isinstance(p, Data) and p.flags & wire.REPEAT}
         expect({3, 7, 8} <= repeats, f"units {repeats} came again")
         units = {p.unit_bytes for p in connection.heard if isinstance(p, Data)}
@@ -369,7 +349,7 @@ def ends(testbed: Testbed, context: Context) -> None:
         s.until(lambda: connection.ended == wire.END_NOBODY, "the refusal")
         s.application.connect(f"{s.name}:4712")
         s.until(lambda: s.application.status(CONNECT) == "ECONNREFUSED", "the application is refused")
-        _, connection = _opened(s)
+        _, connection = accepted(s, Options(), (1 << 20,), sealed=True)
         connection.abort()
         s.until(lambda: s.application.status(RECV, 0) == "ECONNRESET", "the application hears of the abort")
         s.until(lambda: connection.ended is not None, "END is answered")
@@ -506,7 +486,7 @@ def direction(testbed: Testbed, context: Context) -> None:
 def plain_in_sealed(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context, {"security": "offered"}, identity=new_identity()) as s:
         s.foreign.associate(s.public, s.remote)
-        _, connection = _opened(s)
+        _, connection = accepted(s, Options(), (1 << 20,), sealed=True)
         connection.quiet = True
         assert connection.peer_key is not None
         end = replace(connection.cntl(s.foreign.now()), flags=wire.END, end=wire.END_ABORT)

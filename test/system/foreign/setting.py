@@ -2,9 +2,10 @@
 """One daemon, B, on a veth whose other end is the kernel's, with a host in Python on a UDP socket there
 (test/interop/endpoint.py): the protocol between two implementations."""
 import base64
+import ctypes
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -16,8 +17,9 @@ from testbed.daemon import Daemon, af_packet
 from testbed.keys import key_file, key_pair, peer_section
 from testbed.pair import ADDR6_B, ADDR_B, pair_cpus, station
 from testbed.process import Testbed, TestbedError
+from wire import Data, Packet
 
-from .application import SHUTDOWN, Application
+from .application import ACCEPT, SHUTDOWN, Application
 from ..harness import Context, sh
 
 HOST, HOST6 = "10.90.0.9", "fd90::9"
@@ -129,6 +131,32 @@ def setting(testbed: Testbed, context: Context, keys: dict[str, object] | None =
     finally:
         foreign.close()
     daemon.stop()
+
+
+class Loss:
+    """Loses each of these units, (request, unit), the first time."""
+
+    def __init__(self, *units: tuple[int, int]) -> None:
+        self.left = {(request & 0xffffffff, unit) for request, unit in units}
+
+    def __call__(self, packet: Packet) -> bool:
+        if not isinstance(packet, Data) or (packet.request, packet.unit) not in self.left:
+            return False
+        self.left.remove((packet.request, packet.unit))
+        return True
+
+
+def accepted(s: Setting, options: Options, receives: Sequence[int] = (),
+             sealed: bool = False) -> tuple[ctypes.c_void_p, Connection]:
+    """(the application's connection, the foreign host's): open. The foreign host opens it. receives: sizes of the
+    application's buffers."""
+    s.application.listen(SERVICE)
+    conn = s.application.accept(SERVICE)
+    for number, size in enumerate(receives):
+        s.application.recv(conn, number, size)
+    connection = s.foreign.open(s.remote, options, sealed)
+    s.until(lambda: s.application.status(ACCEPT) == "ok" and connection.known, "the connection is open")
+    return conn, connection
 
 
 def exchange(s: Setting, opener_is_foreign: bool = True, sealed: bool = False, size: int = 100_000) -> None:
