@@ -101,8 +101,8 @@ class Association:
             return head + sealed[:-16] + nonce[4:] + sealed[-16:]
         return data + nonce[4:] + self._send.encrypt(nonce, b"", self._associated(data, ends))
 
-    def open(self, data: bytes, ends: Ends) -> tuple[bytes, int]:
-        """(the packet without its trailer, number)."""
+    def open(self, data: bytes, ends: Ends) -> bytes:
+        """The packet without its trailer."""
         expect(len(data) >= wire.HEADER_BYTES + TRAILER_BYTES, "short")
         inner, number, tag = data[:-TRAILER_BYTES], data[-TRAILER_BYTES:-16], data[-16:]
         nonce = bytes(4) + number
@@ -119,12 +119,14 @@ class Association:
         first = inner[0] & 0x0f == wire.FIRST
         if value >> 56 > PART_MAX or (value >> 55 & 1) != first or value & COUNT_MAX == 0:
             raise Unreadable("a number that no such packet can have")
-        if value in self.numbers and not first:  # first_is_new() looks at that of a FIRST
+        if first and not self._first_is_new(value):
+            raise Unreadable("a FIRST that has come before")
+        if value in self.numbers:
             raise Unreadable("a number that was used twice")
         self.numbers.add(value)
-        return inner, value
+        return inner
 
-    def first_is_new(self, number: int) -> bool:
+    def _first_is_new(self, number: int) -> bool:
         """Whether this number of a FIRST has not come before; it has now."""
         part, count = number >> 56, number & COUNT_MAX
         seen = self.firsts.setdefault(part, set())

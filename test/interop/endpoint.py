@@ -203,10 +203,7 @@ class Endpoint:
         association = self.keys.associations.get(header.association) if self.keys is not None else None
         if association is None:
             raise Unreadable("an association that is not known")
-        data, number = association.open(heard.data, self.ends(heard.source, False))
-        if header.kind == wire.FIRST and not association.first_is_new(number):
-            raise Unreadable("a FIRST that has come before")
-        return data, association
+        return association.open(heard.data, self.ends(heard.source, False)), association
 
     # ---- connections -----------------------------------------------------------------------------
 
