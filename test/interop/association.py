@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Associations and sealed packets, written from doc/protocol.md (section 11) and from nothing else."""
+"""Associations and sealed packets, as doc/protocol.md (section 11) describes them. Uses nothing of lib/."""
 from __future__ import annotations
 
 import hashlib
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import wire
-from wire import Header, expect
+from wire import Header, expect, expect_length
 
 try:
     from cryptography.exceptions import InvalidTag
@@ -165,8 +165,7 @@ class Initiator:
     def cookie(self, data: bytes) -> bytes:
         """The cookie in a COOKIE."""
         header = Header.parse(data)
-        expect(len(data) >= COOKIE_BYTES, "short")
-        expect(len(data) == COOKIE_BYTES, "bad_length")
+        expect_length(data, COOKIE_BYTES)
         if header.key != self.key:
             raise Unreadable("of another handshake")
         try:
@@ -177,8 +176,7 @@ class Initiator:
     def finish(self, data: bytes) -> Association:
         """Takes the RESPONSE."""
         header = Header.parse(data)
-        expect(len(data) >= RESPONSE_BYTES, "short")
-        expect(len(data) == RESPONSE_BYTES, "bad_length")
+        expect_length(data, RESPONSE_BYTES)
         if header.key != self.key:
             raise Unreadable("of another handshake")
         try:
@@ -201,9 +199,8 @@ class Responder:
         self.newest: dict[bytes, int] = {}  # public key -> time of the newest INIT that was answered
 
     def check(self, data: bytes) -> None:
-        """Whether the INIT's sender knows our public key."""
-        expect(len(data) >= INIT_BYTES, "short")
-        expect(len(data) == INIT_BYTES, "bad_length")
+        """Unreadable if the sender of this INIT does not know our public key."""
+        expect_length(data, INIT_BYTES)
         if mac(labelled(b"mac1", self.identity.public), data[:128]) != data[128:144]:
             raise Unreadable("wrong mac1")
 

@@ -35,6 +35,11 @@ def expect(holds: bool, verdict: str) -> None:
         raise Bad(verdict)
 
 
+def expect_length(data: bytes, exact: int) -> None:
+    expect(len(data) >= exact, "short")
+    expect(len(data) == exact, "bad_length")
+
+
 def position(request: int, unit: int) -> Position:
     return (request & 0xffffffff) << 32 | unit
 
@@ -149,8 +154,7 @@ class Data(_Packet):
         found.payload = data[DATA_BYTES:]
         expect(UNIT_MIN <= found.unit_bytes <= UNIT_MAX and found.request_len <= REQUEST_MAX and
                found.unit < units_of(found.request_len, found.unit_bytes), "bad_field")
-        start = found.unit * found.unit_bytes
-        expect(len(found.payload) == min(found.unit_bytes, found.request_len - start), "bad_length")
+        expect(len(found.payload) == min(found.unit_bytes, found.request_len - found.offset()), "bad_length")
         return found
 
     def offset(self) -> int:
@@ -208,9 +212,7 @@ class Cntl(_Packet):
         found = cls._read(data)
         expect(found.span_count <= SPANS_MAX and found.refused_count <= REFUSED_MAX, "bad_field")
         refused_at = CNTL_BYTES + 16 * found.span_count
-        exact = refused_at + 8 * found.refused_count
-        expect(len(data) >= exact, "short")
-        expect(len(data) == exact, "bad_length")
+        expect_length(data, refused_at + 8 * found.refused_count)
         found.spans = [(first, end) for first, end in struct.iter_unpack(">QQ", data[CNTL_BYTES:refused_at])]
         found.refused = [(number, reason) for number, reason in struct.iter_unpack(">IHxx", data[refused_at:])]
         expect(found.own_key != 0 and found.seq != 0 and max(found.rate, found.peak, found.hop_rate) <= RATE_MAX and

@@ -414,10 +414,10 @@ def keys_refused(testbed: Testbed, context: Context) -> None:
     os.chmod(private, 0o604)
     refused("mode", re.escape(f"{config}:2: [daemon] private_key_file: {private}: its mode 0604"), "chmod 600")
     os.chmod(private, 0o600)
-    done = subprocess.run([program, "--check", config], capture_output=True, text=True, timeout=60, check=False)
-    if done.returncode != GOOD or f"public key of this host: {public}" not in done.stdout or \
-            "security required" not in done.stdout or "peer b: secured, public key" not in done.stdout:
-        raise TestbedError(f"the check must say what is secured: {done.stdout}{done.stderr}")
+    status, out, err = _check(context, config)
+    if status != GOOD or f"public key of this host: {public}" not in out or "security required" not in out or \
+            "peer b: secured, public key" not in out:
+        raise TestbedError(f"the check must say what is secured: {out}{err}")
     doctor = subprocess.run([context.build.program("sluice"), "doctor", "--json", "--config", config], capture_output=True,
                             text=True, timeout=60, check=False, env={**os.environ, "SLUICE_SOCKET": testbed.path("none")})
     found = {f["check"]: f for f in json.loads(doctor.stdout)["findings"]}
