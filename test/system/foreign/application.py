@@ -46,7 +46,7 @@ def _library(daemon: Daemon) -> ctypes.CDLL:
 
 
 class Application:
-    """A session. Each connection has a piece of memory of its own for each request, numbered by `user`."""
+    """A session. Each receive has a buffer of its own, found by its `user`."""
 
     def __init__(self, daemon: Daemon) -> None:
         self.library = _library(daemon)

@@ -161,7 +161,7 @@ def clock(testbed: Testbed, context: Context) -> None:
             heard = len(s.foreign.heard)
             s.foreign.send(initiator.init(cookie), s.remote)
             s.foreign.rest(QUIET_S)
-            # associate() may have asked twice: an answer to that bears another number
+            # associate() may have asked twice: the answer to that INIT has another key
             answers = [a.data for a in s.foreign.heard[heard:] if Header.parse(a.data).key == initiator.key]
             return (answers[0][0] & 15, answers[0]) if answers else (0, b"")
 

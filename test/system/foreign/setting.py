@@ -123,7 +123,8 @@ def setting(testbed: Testbed, context: Context, keys: dict[str, object] | None =
     public = acquaint(daemon, identity, shared_keys) if identity is not None else b""
     daemon.start()
     daemon.wait_link()
-    sh("ip", "netns", "exec", ns, "ping", "-c", "1", "-W", "5", ADDR6_B if v6 else ADDR_B)  # both know the other's MAC
+    # Each then knows the other's MAC address.
+    sh("ip", "netns", "exec", ns, "ping", "-c", "1", "-W", "5", ADDR6_B if v6 else ADDR_B)
     foreign = Endpoint(_socket(ns, v6, PORT), identity)
     try:
         with Application(daemon) as application:
