@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/counter.h"
+#include "drivers/device.h"
 
 #define OLD_PATHS   8u
 #define SEND_BURSTS 8u /* bursts sent in a round, for each burst received */
@@ -295,7 +296,7 @@ static uint32_t receive(struct cable *w, struct direction *d, uint16_t queue)
     if (d->from != NULL)
         n = (uint16_t)rte_ring_sc_dequeue_burst(d->from, (void **)m, CABLE_BURST, NULL);
     else
-        n = rte_eth_rx_burst(d->rx, (uint16_t)(d->queue + queue), m, CABLE_BURST);
+        n = device_rx(d->rx, (uint16_t)(d->queue + queue), m, CABLE_BURST);
     now = now_read(d);
     if (n == 0)
         return 0;
@@ -317,7 +318,7 @@ static bool kept_offer(struct cable *w, struct direction *d, struct kept *k)
     if (d->to != NULL)
         sent = (uint16_t)rte_ring_sp_enqueue_burst(d->to, (void **)first, k->n, NULL);
     else
-        sent = rte_eth_tx_burst(d->tx, queue, first, k->n);
+        sent = device_tx(d->tx, queue, first, k->n);
     counter_add(&d->counts.tx_packets, sent);
     k->n = (uint16_t)(k->n - sent);
     k->first = (uint16_t)(k->n > 0 ? k->first + sent : 0);

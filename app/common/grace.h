@@ -4,7 +4,8 @@
  * (to 25.11 at least) marks the port as not connected and at once unmaps its rings, on DPDK's
  * interrupt thread, while a loop may be in the middle of a burst. In about one of ten cases, the
  * program then crashes when a peer is killed. So programs that link this have a munmap() of their
- * own, which first lets every loop finish its iteration.
+ * own, which first lets every loop finish its iteration. (drivers/device.h mends what else is wrong
+ * when peers come and go.)
  *
  * Invariant: when a thread other than a loop's unmaps memory, each running loop has run at least
  * one whole iteration since that thread made the memory unreachable.

@@ -12,6 +12,7 @@
 
 #include "common/buffer.h"
 #include "common/queues.h"
+#include "drivers/device.h"
 
 #define DESCRIPTORS       1024u
 #define FRAME_EXTRA       (RTE_ETHER_HDR_LEN + 8 + RTE_ETHER_CRC_LEN) /* 8: two VLAN tags */
@@ -230,7 +231,7 @@ int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err
     }
     if (rc != 0)
         return port_error(p, rc, "cannot set up its queues", err, err_len);
-    rc = rte_eth_dev_start(p->id);
+    rc = device_start(p->id);
     if (rc != 0)
         return port_error(p, rc, "does not start", err, err_len);
     /* a failure does not matter: a software port without such a switch has no filter to open */
@@ -240,6 +241,6 @@ int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err
 
 void port_stop(struct port *p)
 {
-    rte_eth_dev_stop(p->id);
-    rte_eth_dev_close(p->id);
+    device_stop(p->id);
+    device_close(p->id);
 }

@@ -12,6 +12,7 @@
 
 #include "common/buffer.h"
 #include "common/queues.h"
+#include "drivers/device.h"
 #include "emu/worker.h"
 
 #define POOL_CACHE    256
@@ -261,12 +262,10 @@ void box_say_stuck(struct box *b)
             unsigned int d = 1 - i; /* the direction that sends on port i */
             bool own = b->layout.paths[d] > 1;
             bool stuck = cable_stuck(b->cable[own ? q : 0], d, own ? 0 : q);
-            struct rte_eth_link link = {0};
 
             if (!stuck)
                 b->said_stuck[i][q] = false;
-            if (!stuck || b->said_stuck[i][q] ||
-                rte_eth_link_get_nowait(b->port[i].id, &link) != 0 || link.link_status == 0)
+            if (!stuck || b->said_stuck[i][q] || !device_link_up(b->port[i].id))
                 continue;
             say("port %s: the other end takes no frames of queue %u; is it stopped, or does it "
                 "have fewer queues? Give both neighbours and --queues the same number",

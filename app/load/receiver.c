@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "load/receiver.h"
 
-#include <rte_ethdev.h>
-
 #include "common/clock.h"
+#include "drivers/device.h"
 
 void receiver_begin(struct receiver *r, struct tally *const tally[STAMP_STREAMS])
 {
@@ -75,7 +74,7 @@ bool receiver_step(struct receiver *r, uint64_t now)
         phase_step(r, now);
     if (r->phase == RECEIVER_DONE)
         return false;
-    n = rte_eth_rx_burst(r->port, r->queue, m, RECEIVER_BURST);
+    n = device_rx(r->port, r->queue, m, RECEIVER_BURST);
     if (n == 0)
         return true;
     collector_take(&r->collector, m, n, window_ns(r->window, clock_now()));

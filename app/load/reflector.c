@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "load/reflector.h"
 
-#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "drivers/device.h"
 #include "wire/stamp.h"
 
 #define BURST 32u
@@ -21,7 +21,7 @@ bool reflector_step(struct reflector *r, uint64_t now)
 
     if (window_over(r->window, now))
         return false;
-    n = rte_eth_rx_burst(r->port, r->queue, m, BURST);
+    n = device_rx(r->port, r->queue, m, BURST);
     if (n == 0)
         return true;
     for (uint16_t i = 0; i < n; i++)
@@ -33,7 +33,7 @@ bool reflector_step(struct reflector *r, uint64_t now)
         else
             drop[dropped++] = m[i];
     }
-    sent = rte_eth_tx_burst(r->port, r->queue, out, kept);
+    sent = device_tx(r->port, r->queue, out, kept);
     rte_pktmbuf_free_bulk(out + sent, (unsigned int)(kept - sent));
     rte_pktmbuf_free_bulk(drop, dropped);
     r->received += n;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "load/sender.h"
 
-#include <rte_ethdev.h>
-
 #include "base/check.h"
 #include "common/clock.h"
+#include "drivers/device.h"
 
 /* The contract starts without its tolerance, so the first frames are evenly spaced, too. */
 static void pace_start(struct sender *s, uint64_t now)
@@ -54,7 +53,7 @@ static void burst_send(struct sender *s, uint32_t n)
     uint64_t bytes;
 
     stream_put(stream, s->held, have, window_ns(s->window, clock_now()));
-    sent = rte_eth_tx_burst(s->port, s->queue, s->held, (uint16_t)have);
+    sent = device_tx(s->port, s->queue, s->held, (uint16_t)have);
     bytes = stream_sent(stream, sent);
     for (uint32_t i = sent; i < s->n_held && sent > 0; i++)
         s->held[i - sent] = s->held[i];

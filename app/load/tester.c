@@ -17,6 +17,7 @@
 #include "common/grace.h"
 #include "common/hush.h"
 #include "common/say.h"
+#include "drivers/device.h"
 
 #define POOL_CACHE    256u
 #define LINK_WAIT_NS  30000000000ull
@@ -95,17 +96,16 @@ static int pools_make(struct tester *t, char *err, size_t err_len)
  * as there is no server. */
 static void link_retry(const struct port *p)
 {
-    if (strcmp(p->driver, "net_memif") == 0 && rte_eth_dev_stop(p->id) == 0)
-        rte_eth_dev_start(p->id);
+    if (strcmp(p->driver, "net_memif") == 0 && device_stop(p->id) == 0)
+        device_start(p->id);
 }
 
 static int link_wait(const struct port *p, char *err, size_t err_len)
 {
     const struct timespec pause = {0, LINK_LOOK_NS};
     uint64_t start_ns = clock_monotonic_ns(), retry_ns = start_ns + LINK_RETRY_NS, now;
-    struct rte_eth_link link;
 
-    while (rte_eth_link_get_nowait(p->id, &link) != 0 || link.link_status != RTE_ETH_LINK_UP) {
+    while (!device_link_up(p->id)) {
         now = clock_monotonic_ns();
         if (now - start_ns >= LINK_WAIT_NS) {
             snprintf(err, err_len,

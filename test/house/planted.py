@@ -227,6 +227,7 @@ JUDGE = "/usr/bin/python3 -B test/bench/judge_test.py "
 
 TEST_ASSOC = "build: test/unit/assoc/test_assoc"
 ASSOC = "build/test/unit/assoc/test_assoc --gtest_filter="
+DEVICE = "build/test/unit/drivers/test_device --gtest_filter="
 TEST_SIM = "build: test/sim/test_sim"
 STEP = "build/test/sim/test_sim --gtest_filter="
 LAB_ENGINE = "build: app/lab/sluice-lab-engine"
@@ -362,6 +363,17 @@ FAULTS = [
           "the tests did not judge eight of ten findings of vt-size-live, and a good run made up for a bad one",
           "app/lab/sluice_lab/live_memif.py", 'if keys["way"] == "copy" else', 'if keys["way"] != "copy" else',
           LAB + "'vt-size-live'", r"over the paper's link", (PROGRAMS,)),
+
+    # ---- drivers
+
+    Fault("a memif is polled while its link is down",
+          "a program with several queues crashed in one of twenty runs when a peer connected",
+          "drivers/device.c", "device_guarded[port] = is_memif(port);", "device_guarded[port] = false;",
+          DEVICE + "'*Polled*Go'", r"\[ RUN", ("build: test/unit/drivers/test_device",)),
+    Fault("a memif is stopped while the interrupt thread lets go of its peer",
+          "a daemon crashed in one of seven runs when both ends of a memif stopped at once",
+          "drivers/device.c", "if (!is_memif(port))\n", "if (port < RTE_MAX_ETHPORTS)\n",
+          DEVICE + "'*Stops*'", r"\[ RUN", ("build: test/unit/drivers/test_device",)),
 
     # ---- test/bench
 

@@ -121,7 +121,7 @@ PROGRAMS = {
     "sluice": ("sluice", {"base", "crypto", "client", "console"}),
     "sluice-emu": ("emu", {"base", "wire", "path", "drivers", "common", "console"}),
     "sluice-lab-engine": ("lab", ENGINE | {"path", "sim", "common"}),
-    "sluice-load": ("load", {"base", "wire", "pace", "traffic", "common"}),
+    "sluice-load": ("load", {"base", "wire", "pace", "traffic", "drivers", "common"}),
 }
 
 # How many words a header has at least before its include guard, without the licence.

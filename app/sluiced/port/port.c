@@ -12,6 +12,7 @@
 
 #include "common/hush.h"
 #include "common/say.h"
+#include "drivers/device.h"
 #include "sluiced/port/tap_signals.h"
 
 #define MEMIF_LOG "pmd.net.memif"
@@ -223,7 +224,7 @@ int port_start(struct port *p, char *err, size_t err_len)
 
     if (p->is_memif && !p->memif.server)
         level = hush(MEMIF_LOG); /* the server may not be there yet */
-    rc = rte_eth_dev_start(p->id);
+    rc = device_start(p->id);
     unhush(MEMIF_LOG, level);
     p->started = rc == 0;
     if (rc != 0 && level < 0)
@@ -247,8 +248,8 @@ bool port_restart(struct port *p)
     int level = hush(MEMIF_LOG);
 
     if (p->started)
-        rte_eth_dev_stop(p->id);
-    p->started = rte_eth_dev_start(p->id) == 0;
+        device_stop(p->id);
+    p->started = device_start(p->id) == 0;
     unhush(MEMIF_LOG, level);
     return p->started;
 }
@@ -256,7 +257,7 @@ bool port_restart(struct port *p)
 void port_stop(struct port *p)
 {
     port_unsteer(p);
-    if (p->started && rte_eth_dev_stop(p->id) != 0)
+    if (p->started && device_stop(p->id) != 0)
         say("port %s: %s does not stop; its frames are abandoned", p->cfg->name, p->driver);
     p->started = false;
 }
@@ -267,7 +268,7 @@ uint32_t port_close(struct port *p)
 
     port_stop(p);
     if (p->attached)
-        rte_eth_dev_close(p->id);
+        device_close(p->id);
     p->attached = false;
     lost = p->traits.keeps_buffers ? 0 : port_pools_in_use(p);
     port_pools_free(p);

@@ -16,6 +16,7 @@
 
 #include "common/buffer.h"
 #include "common/queues.h"
+#include "drivers/device.h"
 #include "sluiced/session/memory.h"
 
 #define SUM_TX       RTE_ETH_TX_OFFLOAD_UDP_CKSUM
@@ -232,8 +233,5 @@ int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, 
 
 bool port_link_up(const struct port *p)
 {
-    struct rte_eth_link link;
-
-    memset(&link, 0, sizeof link);
-    return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+    return device_link_up(p->id);
 }

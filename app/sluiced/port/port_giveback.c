@@ -17,6 +17,7 @@
 #include <rte_mbuf.h>
 
 #include "common/say.h"
+#include "drivers/device.h"
 
 #define LINK_WAIT_MS 9000 /* time that DPDK's drivers and examples give a link to come up */
 #define LINK_SAY_MS  1000
@@ -71,7 +72,7 @@ bool port_gives_back(const struct port *p)
     rte_mbuf_refcnt_update(m, 1); /* our reference, which shows when the driver drops its own */
     for (int ms = 0; ms < BACK_WAIT_MS && !back; ms++) {
         if (!sent)
-            sent = rte_eth_tx_burst(p->id, 0, &m, 1) == 1;
+            sent = device_tx(p->id, 0, &m, 1) == 1;
         rte_eth_tx_done_cleanup(p->id, 0, 0);
         back = sent && rte_mbuf_refcnt_read(m) == 1;
         if (!back)

@@ -12,6 +12,7 @@
 
 #include "base/counter.h"
 #include "common/clock.h"
+#include "drivers/device.h"
 
 static bool port_queue_active(const struct port_queue *q)
 {
@@ -52,7 +53,7 @@ static uint32_t port_queue_receive(struct port_queue *q, uint64_t *now)
 
     if (!port_queue_active(q))
         return 0;
-    n = rte_eth_rx_burst(q->port_id, q->queue, m, PORT_BURST);
+    n = device_rx(q->port_id, q->queue, m, PORT_BURST);
     host_looked(q->host, q->looked_at);
     if (n < PORT_BURST)
         q->looked_at = looking_at;
@@ -184,7 +185,7 @@ static uint32_t kept_offer(struct port_queue *q, uint64_t now)
     uint16_t sent = 0;
 
     if (port_queue_active(q))
-        sent = rte_eth_tx_burst(q->port_id, q->queue, q->kept + q->kept_first, q->kept_n);
+        sent = device_tx(q->port_id, q->queue, q->kept + q->kept_first, q->kept_n);
     q->kept_n = (uint16_t)(q->kept_n - sent);
     q->kept_first = q->kept_n > 0 ? (uint16_t)(q->kept_first + sent) : 0;
     if (sent > 0) {

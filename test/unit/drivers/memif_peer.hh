@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The client's end of a memif, without DPDK: it connects as libmemif's clients do, and sends
+// nothing. Protocol: drivers/net/memif/memif.h of DPDK.
+#ifndef TEST_MEMIF_PEER_HH
+#define TEST_MEMIF_PEER_HH
+
+#include <string>
+
+class MemifPeer
+{
+  public:
+    // Connects with so many queues in each direction. Check connected() then.
+    MemifPeer(const std::string &path, unsigned queues);
+    // Leaves as a process does that is killed.
+    ~MemifPeer();
+    MemifPeer(const MemifPeer &) = delete;
+
+    bool connected() const
+    {
+        return is_connected;
+    }
+
+  private:
+    int fd = -1, memory = -1;
+    bool is_connected = false;
+
+    bool shake_hands(unsigned queues);
+    bool send(unsigned type, const std::string &body, int descriptor = -1);
+    bool receive(unsigned type);
+};
+
+#endif
