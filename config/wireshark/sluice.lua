@@ -18,6 +18,7 @@ local RATE_MAX = UInt64.new(0, 65536) -- 2^48
 local BURST_MAX = UInt64.new(4294967295, 0)
 local SPANS_MAX, REFUSED_MAX = 32, 8
 local HEADER_BYTES, DATA_BYTES, CNTL_BYTES, FIRST_BYTES, RCNTL_BYTES = 16, 56, 176, 192, 40
+local RCNTL_PROVEN_BYTES = 48
 local INIT_BYTES, RESPONSE_BYTES, COOKIE_BYTES = 160, 80, 64
 local TRAILER_BYTES, NUMBER_BYTES = 24, 8 -- behind a sealed packet: a number, and the tag
 local FIRST, DATA, CNTL, RCNTL, INIT, RESPONSE, COOKIE = 1, 2, 3, 4, 5, 6, 7
@@ -156,6 +157,7 @@ local rcntl_fields = {
     { field("uint16", "rcntl.hop", "Hop"), 30, 2 },
     { field("uint64", "rcntl.time", "Router's time (ns)"), 32, 8 },
 }
+local rcntl_proof = { { field("uint64", "rcntl.proof", "First half of a CNTL's tag", base.HEX), 40, 8 } }
 
 -- Noise's messages are shown in their parts: what is sealed is as long as its text and a tag.
 local init_fields = {
@@ -409,6 +411,9 @@ end
 
 local function rcntl_dissect(tvb, _, tree)
     tree_add(tree, tvb, rcntl_fields)
+    if tvb:len() >= RCNTL_PROVEN_BYTES then
+        tree_add(tree, tvb, rcntl_proof)
+    end
     if tvb(28, 2):uint() == 0 or tvb(16, 8):uint64() > RATE_MAX then
         tree:add_proto_expert_info(e_field)
     end
@@ -423,15 +428,16 @@ local function handshake_dissector(list)
     end
 end
 
--- The least length of each type, what shows the rest, and whether that is the only length.
+-- The least length of each type, and what shows the rest. If not every greater length is allowed: the
+-- only one that is.
 local bodies = {
-    [FIRST] = { FIRST_BYTES, first_dissect, true },
+    [FIRST] = { FIRST_BYTES, first_dissect, FIRST_BYTES },
     [DATA] = { DATA_BYTES, data_dissect },
     [CNTL] = { CNTL_BYTES, cntl_dissect },
-    [RCNTL] = { RCNTL_BYTES, rcntl_dissect, true },
-    [INIT] = { INIT_BYTES, handshake_dissector(init_fields), true },
-    [RESPONSE] = { RESPONSE_BYTES, handshake_dissector(response_fields), true },
-    [COOKIE] = { COOKIE_BYTES, handshake_dissector(cookie_fields), true },
+    [RCNTL] = { RCNTL_BYTES, rcntl_dissect, RCNTL_PROVEN_BYTES },
+    [INIT] = { INIT_BYTES, handshake_dissector(init_fields), INIT_BYTES },
+    [RESPONSE] = { RESPONSE_BYTES, handshake_dissector(response_fields), RESPONSE_BYTES },
+    [COOKIE] = { COOKIE_BYTES, handshake_dissector(cookie_fields), COOKIE_BYTES },
 }
 
 -- Shows the trailer, which starts at this offset, as far as it was captured.
@@ -461,13 +467,13 @@ end
 -- Shows what follows the header, and returns a line about it. len is what was sent, without the
 -- trailer.
 local function body_dissect(kind, tvb, len, tree, pinfo)
-    local least, dissect, exact = bodies[kind][1], bodies[kind][2], bodies[kind][3]
+    local least, dissect, greater = bodies[kind][1], bodies[kind][2], bodies[kind][3]
 
     local lacking = lack(tvb, len, least, tree)
     if lacking then
         return lacking
     end
-    if exact and len > least then
+    if greater and len ~= least and len ~= greater then
         tree:add_proto_expert_info(e_length)
     end
     return dissect(tvb(0, math.min(len, tvb:len())):tvb(), len, tree, pinfo)

@@ -231,6 +231,10 @@ struct conn_unit {
     struct vt_black_hole black_hole;
 };
 
+/* A router's RCNTL may quote any of so many CNTL. It leaves the router behind the one that it
+ * quotes, so fewer would do unless the router is slow or the path reorders. */
+#define CONN_PROOFS 8u
+
 /* Under which association the connection's packets are sealed. Owned by security.c. */
 struct conn_security {
     bool sealed;     /* all packets are, both ways */
@@ -239,6 +243,10 @@ struct conn_security {
     uint32_t number; /* at the acceptor: the association of the newest packet; an opener seals under
                         the peer's newest */
     uint64_t number_ns; /* when that association began */
+    /* wire_parse_proof() of the CNTL that came last; the newest is proofs[(n_proofs - 1) %
+     * CONN_PROOFS] */
+    uint64_t proofs[CONN_PROOFS];
+    uint32_t n_proofs;
 };
 
 /* The connection's end. Owned by conn.c; cntl.c receives and sends END. */

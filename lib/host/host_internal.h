@@ -58,11 +58,11 @@
     X(drop_handshake_address) X(drop_handshake_mac) X(rx_handshake) X(tx_handshake)                \
     X(drop_early_off) X(drop_first_duplicate) X(drop_duplicate) X(drop_unposted)                   \
     X(drop_out_of_order) X(drop_no_room) X(drop_too_long) X(drop_mismatch) X(drop_beyond)          \
-    X(drop_over_grant) X(drop_cntl_old) X(drop_cntl_ack) X(drop_rcntl_old) X(drop_foreign_full)    \
-    X(drop_exception_full) X(drop_neighbor_limit) X(rx_conflict) X(tx_claim) X(tx_frames)          \
-    X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf) X(tx_replies_full)       \
-    X(tx_replies_limited) X(conns_ecn_off) X(conns_opened) X(conns_accepted) X(conns_closed)       \
-    X(conns_failed) X(conns_full) X(keys_renewed) X(units_cut) X(control_stalls)
+    X(drop_over_grant) X(drop_cntl_old) X(drop_cntl_ack) X(drop_rcntl_old) X(drop_rcntl_proof)     \
+    X(drop_foreign_full) X(drop_exception_full) X(drop_neighbor_limit) X(rx_conflict) X(tx_claim)  \
+    X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf)             \
+    X(tx_replies_full) X(tx_replies_limited) X(conns_ecn_off) X(conns_opened) X(conns_accepted)    \
+    X(conns_closed) X(conns_failed) X(conns_full) X(keys_renewed) X(units_cut) X(control_stalls)
 
 enum host_counter_id {
 #define X(name) COUNT_##name,
@@ -426,6 +426,10 @@ bool security_admit(struct host *h, const struct frame *f, const struct wire_hea
                     struct frame *inner, struct table_entry **e);
 /* Do the connection and the packet agree about the association? False: dropped, and counted. */
 bool security_matches(struct host *h, const struct conn *c, const struct table_entry *e);
+/* A sealed CNTL of the connection was right; proof: wire_parse_proof() of it. */
+void security_proof_note(struct conn *c, uint64_t proof);
+/* May a router limit the connection by this RCNTL? If not, it is counted as dropped. */
+bool security_router_right(struct host *h, const struct conn *c, const struct wire_rcntl *v);
 /* Is the sealed FIRST or CNTL at p right, and no repetition of a FIRST? If not, it is counted as
  * dropped. */
 bool security_state_right(struct host *h, struct table_entry *e, const uint8_t *p,

@@ -109,7 +109,7 @@ static struct conn *conn_find(struct host *h, const struct frame *f, const struc
         host_count(h, COUNT_drop_address);
         return NULL;
     }
-    if (!security_matches(h, c, e))
+    if (w->type != WIRE_RCNTL && !security_matches(h, c, e)) /* else security_router_right() */
         return NULL;
     if (!(w->flags & WIRE_EARLY))
         conn_prove(h, c); /* a sealed connection is proved since its FIRST */
@@ -131,18 +131,21 @@ static bool sum_right(const struct host *h, const struct rte_mbuf *m, const stru
 }
 
 /* A packet of connections that is not DATA. All begin with the same header. */
-union state_packet {
-    struct wire_header h;
-    struct wire_first first;
-    struct wire_cntl cntl;
-    struct wire_rcntl rcntl;
+struct state_packet {
+    union {
+        struct wire_header h;
+        struct wire_first first;
+        struct wire_cntl cntl;
+        struct wire_rcntl rcntl;
+    };
+    uint64_t proof; /* wire_parse_proof(), if it is sealed */
 };
 
 /* Parses and verifies len bytes at p: these packets are small, so that is done with the whole
  * packet before it is used. A sealed one is copied first: the port's memory may be another
  * process's, which could change the packet between its parts. p then has a trailer, too. */
 static bool state_parse(struct host *h, const struct rte_mbuf *m, const struct frame *f,
-                        enum wire_type type, struct table_entry *e, union state_packet *u)
+                        enum wire_type type, struct table_entry *e, struct state_packet *u)
 {
     const uint8_t *p = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
     uint8_t copy[WIRE_CNTL_MAX_BYTES + WIRE_TRAILER_BYTES];
@@ -166,8 +169,10 @@ static bool state_parse(struct host *h, const struct rte_mbuf *m, const struct f
         verdict_count(h, v);
         return false;
     }
-    if (e != NULL)
+    if (e != NULL) {
+        u->proof = wire_parse_proof(p + len);
         return security_state_right(h, e, p, f);
+    }
     if (!sum_right(h, m, f)) {
         host_count(h, COUNT_drop_sum);
         return false;
@@ -179,7 +184,7 @@ static bool state_parse(struct host *h, const struct rte_mbuf *m, const struct f
 static bool state_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
                        enum wire_type type, struct table_entry *e)
 {
-    union state_packet u;
+    struct state_packet u;
 
     if (!state_parse(h, m, f, type, e, &u))
         return false;
@@ -198,6 +203,8 @@ static bool state_take(struct host *h, struct rte_mbuf *m, const struct frame *f
         return false;
     if (type == WIRE_CNTL) {
         host_count(h, COUNT_rx_cntl);
+        if (e != NULL)
+            security_proof_note(c, u.proof);
         if (!cntl_take(h, c, &u.cntl))
             return false;
         if (e != NULL)
@@ -206,7 +213,8 @@ static bool state_take(struct host *h, struct rte_mbuf *m, const struct frame *f
             route_heard(h, c, &f->src_mac);
     } else {
         host_count(h, COUNT_rx_rcntl);
-        rcntl_take(h, c, &u.rcntl);
+        if (security_router_right(h, c, &u.rcntl))
+            rcntl_take(h, c, &u.rcntl);
     }
     return false;
 }

@@ -201,6 +201,7 @@ bool security_admit(struct host *h, const struct frame *f, const struct wire_hea
     *e = NULL;
     if (w->association == 0) {
         if (h->cfg.security == HOST_SECURITY_NONE ||
+            (w->type == WIRE_RCNTL && f->payload_len == WIRE_RCNTL_PROVEN_BYTES) ||
             (h->cfg.security == HOST_SECURITY_OFFERED && peer_of(h, &f->src) == ASSOC_PEER_NONE))
             return true;
         /* plain, from the address of a peer with a key: perhaps a forgery */
@@ -219,6 +220,24 @@ bool security_admit(struct host *h, const struct frame *f, const struct wire_hea
     *inner = *f;
     inner->payload_len -= WIRE_TRAILER_BYTES;
     return true;
+}
+
+void security_proof_note(struct conn *c, uint64_t proof)
+{
+    c->security.proofs[c->security.n_proofs++ % CONN_PROOFS] = proof;
+}
+
+bool security_router_right(struct host *h, const struct conn *c, const struct wire_rcntl *v)
+{
+    uint32_t n = RTE_MIN(c->security.n_proofs, CONN_PROOFS);
+
+    if (!c->security.sealed)
+        return true;
+    for (uint32_t i = 0; i < n && v->proven; i++)
+        if (c->security.proofs[i] == v->proof)
+            return true;
+    host_count(h, COUNT_drop_rcntl_proof);
+    return false;
 }
 
 bool security_matches(struct host *h, const struct conn *c, const struct table_entry *e)

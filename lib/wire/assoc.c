@@ -98,6 +98,11 @@ uint64_t wire_parse_trailer(const uint8_t p[WIRE_TRAILER_BYTES])
     return bytes_get_u64(p);
 }
 
+uint64_t wire_parse_proof(const uint8_t p[WIRE_TRAILER_BYTES])
+{
+    return bytes_get_u64(p + WIRE_TRAILER_BYTES - WIRE_TAG_BYTES);
+}
+
 void wire_put_trailer(uint8_t p[WIRE_TRAILER_BYTES], uint64_t number)
 {
     bytes_put_u64(p, number);

@@ -63,6 +63,9 @@ void wire_put_choice(uint8_t p[WIRE_OFFER_BYTES], const struct wire_choice *v);
 
 /* The trailer's number. p points at the trailer. */
 uint64_t wire_parse_trailer(const uint8_t p[WIRE_TRAILER_BYTES]);
+/* The first half of the tag: a router that quotes it has seen the packet. p points at the trailer.
+ */
+uint64_t wire_parse_proof(const uint8_t p[WIRE_TRAILER_BYTES]);
 /* Writes the number; the tag follows it. */
 void wire_put_trailer(uint8_t p[WIRE_TRAILER_BYTES], uint64_t number);
 

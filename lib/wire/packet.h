@@ -64,6 +64,7 @@ enum wire_verdict {
 #define WIRE_REFUSED_BYTES 8
 #define WIRE_FIRST_BYTES   192 /* padded, so that an answer without spans is no larger */
 #define WIRE_RCNTL_BYTES   40
+#define WIRE_RCNTL_PROVEN_BYTES 48
 #define WIRE_TRAILER_BYTES 24 /* behind a sealed packet: number (u64), tag */
 #define WIRE_CNTL_MAX_BYTES                                                                        \
     (WIRE_CNTL_BYTES + WIRE_SPANS_MAX * WIRE_SPAN_BYTES + WIRE_REFUSED_MAX * WIRE_REFUSED_BYTES)
@@ -207,6 +208,7 @@ struct wire_cntl {
 
 /*
  * RCNTL, from byte 16: 16 rate u64   24 burst u32   28 expiry_ms u16   30 hop u16   32 time u64
+ * For a sealed connection, also: 40 proof u64
  */
 struct wire_rcntl {
     struct wire_header h;
@@ -215,6 +217,8 @@ struct wire_rcntl {
     uint16_t expiry_ms; /* > 0: the limit ends after this long */
     uint16_t hop;       /* which router; for display only */
     uint64_t time_ns;   /* the router's clock: only newer RCNTL apply */
+    bool proven;        /* the packet has a proof */
+    uint64_t proof;     /* wire_parse_proof() of a CNTL that the router has seen lately */
 };
 
 /* Parses the common header alone, to find the connection: len bytes at p. */

@@ -86,12 +86,13 @@ static void cntl_check(const uint8_t *p, uint32_t len, const struct wire_cntl *v
 
 static void rcntl_check(const uint8_t *p, const struct wire_rcntl *v)
 {
-    uint8_t again[WIRE_RCNTL_BYTES];
+    uint8_t again[WIRE_RCNTL_PROVEN_BYTES];
+    uint32_t len = wire_put_rcntl(again, v);
     struct wire_rcntl w;
 
-    CHECK(wire_put_rcntl(again, v) == WIRE_RCNTL_BYTES);
-    CHECK(same_except(p, again, 0, 3) && same_except(p, again, 4, WIRE_RCNTL_BYTES));
-    CHECK(wire_parse_rcntl(again, WIRE_RCNTL_BYTES, &w) == WIRE_OK);
+    CHECK(len == (v->proven ? WIRE_RCNTL_PROVEN_BYTES : WIRE_RCNTL_BYTES));
+    CHECK(same_except(p, again, 0, 3) && same_except(p, again, 4, len));
+    CHECK(wire_parse_rcntl(again, len, &w) == WIRE_OK);
     CHECK(v->expiry_ms > 0);
 }
 

@@ -95,6 +95,10 @@ static uint32_t packet_golden(unsigned int i, uint8_t *p)
         return wire_put_response(p, 0x4444);
     case 8:
         return wire_put_cookie(p, 0x4444);
+    case 9:
+        rcntl.proven = true;
+        rcntl.proof = 0x5555;
+        return wire_put_rcntl(p, &rcntl);
     default:
         return wire_put_rcntl(p, &rcntl);
     }

@@ -56,6 +56,7 @@ class Connection:
         self.sender.go_back_n = self.receiver.go_back_n = bool(first.capabilities & wire.GO_BACK_N)
         self.association: Association | None = None  # of an acceptor: that of the newest packet
         self.sealed = False
+        self.proof = b""  # half of the tag of the CNTL sent last, if it is sealed
         self.quiet = False
         self.losing: Callable[[Packet], bool] = lambda packet: False
         self.missing: Callable[[Packet], bool] = lambda packet: False

@@ -141,7 +141,10 @@ class Endpoint:
         assert self.keys is not None
         association = self.keys.current[connection.remote[0]] if connection.opener else connection.association
         assert association is not None
-        return association.seal(data, self.ends(connection.remote, True))
+        sealed = association.seal(data, self.ends(connection.remote, True))
+        if isinstance(packet, wire.Cntl):
+            connection.proof = sealed[-16:-8]
+        return sealed
 
     def transmit(self, connection: Connection, packet: Packet) -> None:
         new_data = isinstance(packet, wire.Data) and not packet.flags & wire.REPEAT

@@ -15,7 +15,7 @@ SREQ, DREQ, WCLOSE, RCLOSE, END, PACK, EARLY, REPEAT = (1 << bit for bit in rang
 FLAGS_OF = {FIRST: EARLY, DATA: SREQ | DREQ | WCLOSE | PACK | EARLY | REPEAT,
             CNTL: SREQ | DREQ | WCLOSE | RCLOSE | END | PACK | EARLY, RCNTL: 0, INIT: 0, RESPONSE: 0, COOKIE: 0}
 SEALABLE = (FIRST, DATA, CNTL)
-HEADER_BYTES, FIRST_BYTES, DATA_BYTES, CNTL_BYTES, RCNTL_BYTES = 16, 192, 56, 176, 40
+HEADER_BYTES, FIRST_BYTES, DATA_BYTES, CNTL_BYTES, RCNTL_BYTES, RCNTL_PROVEN_BYTES = 16, 192, 56, 176, 40, 48
 UNIT_MIN, UNIT_MAX, REQUEST_MAX, RATE_MAX = 64, 65471, 1 << 32, 1 << 48
 SPANS_MAX, REFUSED_MAX = 32, 8
 GO_BACK_N = 1
@@ -236,11 +236,16 @@ class Rcntl(_Packet):
     expiry: int = 0
     hop: int = 0
     time: int = 0
+    proof: bytes = field(default=b"", metadata={"wire": False})  # 8 bytes, for a sealed connection
+
+    def pack(self) -> bytes:
+        return super().pack() + self.proof
 
     @classmethod
     def parse(cls, data: bytes) -> "Rcntl":
         found = cls._read(data)
-        expect(len(data) == RCNTL_BYTES, "bad_length")
+        expect(len(data) in (RCNTL_BYTES, RCNTL_PROVEN_BYTES), "bad_length")
+        found.proof = data[RCNTL_BYTES:]
         expect(found.rate <= RATE_MAX and found.expiry != 0, "bad_field")
         return found
 

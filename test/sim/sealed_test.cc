@@ -422,6 +422,76 @@ TEST_F(Sealed, RouterBytes)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
+// Tells A that a router limits its connection to a little more than the time before. Does A believe
+// it?
+bool limits(Pair &p, wire_rcntl *v, uint64_t proof)
+{
+    frame_route r = route_between(*host_get_config(p.b()), *host_get_config(p.a()), false);
+    uint8_t bytes[WIRE_RCNTL_PROVEN_BYTES];
+    struct host_conn_info info;
+
+    v->proof = proof;
+    v->rate_Bps++;
+    v->time_ns++;
+    world_inject(p.w, 0, mbuf_of(Pools::get().wire, framed(r, bytes, wire_put_rcntl(bytes, v))));
+    p.wait(10000);
+    EXPECT_TRUE(host_conn_info(p.a(), p.conn[0], &info));
+    return info.tx_rate_Bps == v->rate_Bps;
+}
+
+// A router shows by the tag of one of the last 8 CNTL to A that it is on the path. Nobody else can.
+TEST_F(Sealed, RouterProvesThatItIsOnThePath)
+{
+    constexpr size_t kLast = 8;
+    std::vector<uint64_t> proofs[2]; // [i]: of CNTL from host i
+    wire_rcntl v = {};
+    uint64_t tries = 0;
+
+    path = [&](uint32_t from, rte_mbuf *m, const Seen &s, world_fate *) {
+        const uint8_t *b = rte_pktmbuf_mtod(m, const uint8_t *) + s.payload_off;
+        wire_header h;
+
+        if (s.type != WIRE_CNTL || wire_parse_header(b, s.payload_len, &h) != WIRE_OK)
+            return;
+        proofs[from].push_back(wire_parse_proof(b + s.payload_len - WIRE_TRAILER_BYTES));
+        if (from == 1)
+            v.h.key = h.key;
+    };
+    Pair p(o);
+
+    p.open();
+    for (int i = 0; i < 40; i++) {
+        p.recv(1000);
+        p.send(1000);
+        p.wait(5000000);
+    }
+    ASSERT_TRUE(p.all_done()) << p.state();
+    p.wait(20000000);
+    ASSERT_GT(proofs[1].size(), 20u);
+    ASSERT_GT(proofs[0].size(), 1u);
+    const std::vector<uint64_t> to_a = proofs[1];
+
+    v.rate_Bps = 5000000;
+    v.expiry_ms = 1000;
+    v.proven = true;
+    for (int bit = 0; bit < 64; bit++, tries++)
+        EXPECT_FALSE(limits(p, &v, to_a.back() ^ 1ull << bit)) << bit;
+    for (size_t i = 0; i + kLast < to_a.size(); i++, tries++)
+        EXPECT_FALSE(limits(p, &v, to_a[i])) << "an old CNTL, " << i;
+    for (size_t i = 0; i < proofs[0].size(); i++, tries++)
+        EXPECT_FALSE(limits(p, &v, proofs[0][i])) << "of the other direction";
+    EXPECT_EQ(host_counter_named(p.a(), "drop_rcntl_proof"), tries);
+    v.proven = false;
+    EXPECT_FALSE(limits(p, &v, 0));
+    EXPECT_EQ(host_counter_named(p.a(), "drop_plain"), 1u);
+    v.proven = true;
+    for (size_t i = to_a.size() - kLast; i < to_a.size(); i++)
+        EXPECT_TRUE(limits(p, &v, to_a[i])) << i;
+    EXPECT_EQ(host_counter_named(p.a(), "drop_rcntl_proof"), tries);
+    EXPECT_EQ(proofs[1].size(), to_a.size()) << "a CNTL came in between";
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
 // An attacker sends B a million INIT a second from random addresses and, 50,000 of them, from A's.
 // It knows B's public key, and a thousand are so right that B has to compute. A connects all the
 // same.

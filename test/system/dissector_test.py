@@ -137,6 +137,7 @@ VERDICTS = ("short", "bad_version", "bad_type", "bad_security", "bad_flags", "ba
 REMARKS = {"sluice.retransmission", "sluice.nak", "sluice.grant_change"}
 REMARKS_OF: dict[str, set[str]] = {"data": {"sluice.retransmission"}, "cntl": {"sluice.nak"}}
 BEFORE = {"sluice.cntl.rate_before", "sluice.cntl.burst_before"}
+PROOF = "sluice.rcntl.proof"
 
 
 class Wrong(Exception):
@@ -252,7 +253,7 @@ def good_run(folder: str) -> int:
     with open(SCRIPT, encoding="utf-8") as f:
         declared = set(re.findall(r'field\("\w+", "([a-z_.]+)",', f.read()))
     expect(len(declared) > 60, "the script's fields were not found")
-    unseen = {"sluice." + name for name in declared} - seen - BEFORE
+    unseen = {"sluice." + name for name in declared} - seen - BEFORE - {PROOF}
     expect(not unseen, f"fields that no packet shows: {unseen}")
     return len(sent)
 
@@ -287,6 +288,8 @@ def bad_packets() -> Iterator[tuple[bytes, str]]:
     yield build("data", payload=DATA_PAYLOAD[:-1]), "bad_length"
     yield build("cntl", change={"span_count": 3}), "short"
     yield build("cntl", change={"span_count": 1}), "bad_length"
+    for proof_len in (7, 9):
+        yield build("rcntl") + bytes(proof_len), "bad_length"
     yield from bad_sealed()
 
 
@@ -367,6 +370,10 @@ def edges_run(folder: str) -> None:
         expect(not {"sluice.bad_length", "sluice.bad_field"} & set(named), f"a unit of {most} bytes is called bad")
         expect(named["sluice.data.payload"].get("size") == str(most) and
                named["sluice.data.offset"].get("show") == str(most), f"a unit of {most} bytes is not whole")
+    pcap_write(path, [frame(build("rcntl") + bytes.fromhex("a1a2a3a4a5a6a7a8"))])
+    _, fields = sluice_of(dissect(path)[0])
+    expect([number_of(f) for f in fields if f.get("name") == PROOF] == [0xa1a2a3a4a5a6a7a8], "a proof is not shown")
+    expect("sluice.bad_length" not in {f.get("name") for f in fields}, "a proof is called bad")
     pcap_write(path, [frame(build("rcntl"), dport=5000)])
     _, fields = sluice_of(dissect(path, "-o", "sluice.ports:5000")[0])
     expect("sluice.rcntl.hop" in {f.get("name") for f in fields}, "the port preference is ignored")

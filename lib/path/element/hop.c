@@ -4,12 +4,14 @@
  * rewrite rate and burst fields, and may send RCNTL). It belongs on the path that CNTL packets take
  * to the sender, and lowers the routers' limit in each CNTL. With `rcntl` it also sends RCNTL to
  * the senders at once when the hop's rate changes. RCNTL carries the receiver's address as its
- * source, since hosts accept packets of a connection only from that address.
+ * source, since hosts accept packets of a connection only from that address. For a sealed
+ * connection it quotes the tag of the last CNTL, which only a host on the path has seen.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "path/element.h"
+#include "wire/assoc.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
 #include "wire/packet.h"
@@ -29,6 +31,8 @@ struct hop_conn {
     struct frame_route route; /* to the sender */
     uint64_t key;             /* of the connection; 0: this entry is free */
     uint64_t heard;           /* when its last CNTL came, in cycles */
+    bool sealed;
+    uint64_t proof; /* of its last CNTL, if it is sealed */
 };
 
 struct hop {
@@ -78,7 +82,9 @@ static struct hop_conn *conn_place(struct hop *h, uint64_t key)
     return oldest;
 }
 
-static void conn_note(struct hop *h, const struct frame *f, uint64_t key, uint64_t now)
+/* trailer: of the CNTL; NULL: it is plain */
+static void conn_note(struct hop *h, const struct frame *f, uint64_t key, const uint8_t *trailer,
+                      uint64_t now)
 {
     *conn_place(h, key) = (struct hop_conn){
         .route = {.src_mac = f->src_mac,
@@ -90,7 +96,33 @@ static void conn_note(struct hop *h, const struct frame *f, uint64_t key, uint64
                   .dport = f->dport},
         .key = key,
         .heard = now,
+        .sealed = trailer != NULL,
+        .proof = trailer != NULL ? wire_parse_proof(trailer) : 0,
     };
+}
+
+/* Lowers the limits in a CNTL; other packets stay as they are. */
+static void cntl_lower(struct element *e, uint8_t *bytes, const struct frame *f, uint64_t now)
+{
+    const struct hop_params *p = e->params;
+    uint8_t *body = bytes + f->payload_off;
+    uint32_t len = f->payload_len;
+    struct wire_header w;
+    struct wire_cntl cntl;
+
+    if (wire_parse_header(body, len, &w) != WIRE_OK || w.type != WIRE_CNTL)
+        return;
+    if (w.association != 0)
+        len -= RTE_MIN(len, (uint32_t)WIRE_TRAILER_BYTES);
+    if (wire_parse_cntl(body, len, &cntl) != WIRE_OK)
+        return;
+    uint64_t before = frame_sum(body, WIRE_CNTL_BYTES);
+
+    wire_lower_cntl(body, p->rate_Bps, (uint32_t)p->burst_bytes, (uint16_t)p->expiry_ms);
+    frame_change_udp_sum(bytes, f, before, frame_sum(body, WIRE_CNTL_BYTES));
+    counter_add(&e->counts.changed, 1);
+    if (!(w.flags & WIRE_EARLY))
+        conn_note((struct hop *)e, f, w.key, w.association != 0 ? body + len : NULL, now);
 }
 
 static void hop_arrive(struct element *e, struct path_packet *packet)
@@ -99,8 +131,6 @@ static void hop_arrive(struct element *e, struct path_packet *packet)
     struct rte_mbuf *m;
     uint8_t *bytes;
     struct frame f;
-    struct wire_header w;
-    struct wire_cntl cntl;
 
     ((struct hop *)e)->seq = packet->seq + PATH_SEQ_STEP - 1;
     if (!path_whole(e->path, packet)) {
@@ -111,20 +141,8 @@ static void hop_arrive(struct element *e, struct path_packet *packet)
     bytes = rte_pktmbuf_mtod(m, uint8_t *);
     if (frame_parse(bytes, m->data_len, m->pkt_len, &f) == FRAME_UDP &&
         (f.sport == p->port || f.dport == p->port) &&
-        (uint64_t)f.payload_off + f.payload_len <= m->data_len) {
-        uint8_t *body = bytes + f.payload_off;
-
-        if (wire_parse_header(body, f.payload_len, &w) == WIRE_OK && w.type == WIRE_CNTL &&
-            wire_parse_cntl(body, f.payload_len, &cntl) == WIRE_OK) {
-            uint64_t before = frame_sum(body, WIRE_CNTL_BYTES);
-
-            wire_lower_cntl(body, p->rate_Bps, (uint32_t)p->burst_bytes, (uint16_t)p->expiry_ms);
-            frame_change_udp_sum(bytes, &f, before, frame_sum(body, WIRE_CNTL_BYTES));
-            counter_add(&e->counts.changed, 1);
-            if (!(w.flags & WIRE_EARLY))
-                conn_note((struct hop *)e, &f, w.key, packet->at);
-        }
-    }
+        (uint64_t)f.payload_off + f.payload_len <= m->data_len)
+        cntl_lower(e, bytes, &f, packet->at);
     element_pass(e, packet);
 }
 
@@ -138,20 +156,23 @@ static void rcntl_send(struct element *e, const struct hop_conn *c, uint64_t at)
         .expiry_ms = (uint16_t)p->expiry_ms,
         .hop = (uint16_t)p->number,
         .time_ns = clock_ns(&e->path->clock, at),
+        .proven = c->sealed,
+        .proof = c->proof,
     };
+    uint8_t body[WIRE_RCNTL_PROVEN_BYTES];
+    uint32_t len = wire_put_rcntl(body, &v);
     uint16_t head = frame_header_len(&c->route);
     struct rte_mbuf *m = path_make(e->path);
-    struct path_packet packet = {m, at, head + WIRE_RCNTL_BYTES, ((const struct hop *)e)->seq};
+    struct path_packet packet = {m, at, head + len, ((const struct hop *)e)->seq};
     uint8_t *bytes;
 
     if (m == NULL)
         return;
     bytes = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)packet.len);
     CHECK(bytes != NULL); /* the pool's mbufs hold whole frames */
-    frame_put(bytes, &c->route, WIRE_RCNTL_BYTES);
-    wire_put_rcntl(bytes + head, &v);
-    frame_set_udp_sum(bytes, &c->route, WIRE_RCNTL_BYTES,
-                      frame_sum(bytes + head, WIRE_RCNTL_BYTES));
+    frame_put(bytes, &c->route, len);
+    memcpy(bytes + head, body, len);
+    frame_set_udp_sum(bytes, &c->route, len, frame_sum(body, len));
     counter_add(&e->counts.copied, 1);
     counter_add(&e->counts.copied_bytes, packet.len);
     element_pass(e, &packet);

@@ -194,29 +194,34 @@ def over_grant(testbed: Testbed, context: Context) -> None:
         s.until(lambda: s.counted("drop_over_grant"), "what was not allowed is dropped")
 
 
+def router_limits(s: Setting, sealed: bool) -> None:
+    """A router limits the daemon's sending to the foreign host, by RCNTL and in CNTL."""
+    conn, connection = accepted(s, Options(buffers=(1 << 20, 1 << 20)), sealed=sealed)
+    rate, burst = 1_000_000, 20_000
+    assert connection.peer_key is not None
+    limit = Rcntl(0, connection.peer_key, rate=rate, burst=burst, expiry=20_000, hop=1, time=1, proof=connection.proof)
+    s.foreign.send(limit.pack(), connection.remote)
+    s.until(lambda: s.counted("rx_rcntl"), "RCNTL is taken")
+    s.application.send(conn, bytes(1 << 20), 0)
+    s.until(lambda: len(connection.receiver.done) == 1, "the first request comes")
+    by_rcntl = _data_of(connection)
+    expect(_excess(by_rcntl, rate, burst) <= 0, "RCNTL does not limit")
+    lower = connection.seq + 1
+
+    def passing(cntl: Cntl) -> None:
+        cntl.hop_rate, cntl.hop_burst, cntl.hop_expiry, cntl.hop_count = rate // 2, burst // 2, 20_000, 1
+
+    connection.change, connection.want_cntl = passing, True
+    s.application.send(conn, bytes(1 << 20), 1)
+    s.until(lambda: len(connection.receiver.done) == 2, "the second request comes")
+    by_cntl = [u for u in _data_of(connection)[len(by_rcntl):] if u.cntl_seen >= lower]
+    expect(len(by_cntl) > 500 and _excess(by_cntl, rate // 2, burst // 2) <= 0, "the limit in CNTL does not hold")
+
+
 @scene("foreign host: a router's limits hold, by RCNTL and in CNTL", netns=True, company=True)
 def routers(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context) as s:
-        conn, connection = accepted(s, Options(buffers=(1 << 20, 1 << 20)))
-        rate, burst = 1_000_000, 20_000
-        assert connection.peer_key is not None
-        limit = Rcntl(0, connection.peer_key, rate=rate, burst=burst, expiry=20_000, hop=1, time=1)
-        s.foreign.send(limit.pack(), connection.remote)
-        s.until(lambda: s.counted("rx_rcntl"), "RCNTL is taken")
-        s.application.send(conn, bytes(1 << 20), 0)
-        s.until(lambda: len(connection.receiver.done) == 1, "the first request comes")
-        by_rcntl = _data_of(connection)
-        expect(_excess(by_rcntl, rate, burst) <= 0, "RCNTL does not limit")
-        lower = connection.seq + 1
-
-        def passing(cntl: Cntl) -> None:
-            cntl.hop_rate, cntl.hop_burst, cntl.hop_expiry, cntl.hop_count = rate // 2, burst // 2, 20_000, 1
-
-        connection.change, connection.want_cntl = passing, True
-        s.application.send(conn, bytes(1 << 20), 1)
-        s.until(lambda: len(connection.receiver.done) == 2, "the second request comes")
-        by_cntl = [u for u in _data_of(connection)[len(by_rcntl):] if u.cntl_seen >= lower]
-        expect(len(by_cntl) > 500 and _excess(by_cntl, rate // 2, burst // 2) <= 0, "the limit in CNTL does not hold")
+        router_limits(s, False)
 
 
 # ---- loss ----------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from testbed.process import Testbed
 from wire import Cntl, Data, First, Header, Rcntl
 
 from .application import CONNECT, RECV
+from .scenes_plain import router_limits
 from .setting import HOST, SERVICE, Loss, Setting, accepted, exchange, expect, setting
 from ..harness import Context, Skip, need, scene
 
@@ -497,6 +498,14 @@ def plain_in_sealed(testbed: Testbed, context: Context) -> None:
         connection.quiet = False
         connection.send(b"right")
         s.until(lambda: s.application.received(0) == b"right", "the connection lives")
+
+
+@scene("foreign host, sealed: a router's limits hold, by RCNTL that quotes a CNTL, and in CNTL", netns=True, company=True)
+def routers(testbed: Testbed, context: Context) -> None:
+    with setting(testbed, context, identity=new_identity()) as s:
+        s.foreign.associate(s.public, s.remote)
+        router_limits(s, True)
+        expect(not s.counted("drop_rcntl_proof"), "an RCNTL that quotes a CNTL is dropped")
 
 
 @scene("foreign host, sealed: offered: peers with a key are talked to sealed, strangers plain", netns=True, company=True)

@@ -191,6 +191,56 @@ TEST(Hop, SaysAtOnceWhenItsRateChanges)
     EXPECT_EQ(l.counts().copied, 2u);
 }
 
+// A sealed CNTL ends in a trailer: a number of 8 bytes, a tag of 16.
+struct rte_mbuf *sealed_cntl_make(const struct frame_route &r, uint64_t key, uint8_t tag)
+{
+    struct rte_mbuf *m = cntl_make(r, 0, key), *sealed;
+    struct frame f = frame_of(m);
+    std::vector<uint8_t> body(f.payload_len + WIRE_TRAILER_BYTES, tag);
+
+    memcpy(body.data(), rte_pktmbuf_mtod(m, uint8_t *) + f.payload_off, f.payload_len);
+    body[7] = 1; // the association
+    rte_pktmbuf_free(m);
+    sealed = udp_make(r, static_cast<uint32_t>(body.size()));
+    uint8_t *bytes = rte_pktmbuf_mtod(sealed, uint8_t *);
+
+    memcpy(bytes + f.payload_off, body.data(), body.size());
+    frame_set_udp_sum(bytes, &r, static_cast<uint32_t>(body.size()),
+                      frame_sum(body.data(), static_cast<uint32_t>(body.size())));
+    return sealed;
+}
+
+TEST(Hop, QuotesTheLastCntlOfASealedConnection)
+{
+    Line l("hop 80mbit rcntl at 50ms hop 8mbit rcntl");
+    std::vector<struct wire_rcntl> seen;
+    uint32_t lowered = 0;
+
+    l.look = [&](struct rte_mbuf *m) {
+        struct frame f = frame_of(m);
+        const uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *) + f.payload_off;
+        struct wire_rcntl v = {};
+        struct wire_cntl c = {};
+
+        EXPECT_TRUE(sums_right(m));
+        if (wire_parse_rcntl(p, f.payload_len, &v) == WIRE_OK)
+            seen.push_back(v);
+        else if (wire_parse_cntl(p, f.payload_len - WIRE_TRAILER_BYTES, &c) == WIRE_OK)
+            lowered += c.hop_rate_Bps == 10000000;
+    };
+    l.push(0, sealed_cntl_make(to_sender(), 7, 0xa1));
+    l.push(0, sealed_cntl_make(to_sender(), 7, 0xa2));
+    l.push(0, cntl_make(to_sender("6"), 0, 8));
+    l.finish();
+    EXPECT_EQ(lowered, 2u);
+    ASSERT_EQ(seen.size(), 2u);
+    EXPECT_EQ(seen[0].h.key, 7u);
+    EXPECT_TRUE(seen[0].proven);
+    EXPECT_EQ(seen[0].proof, 0xa2a2a2a2a2a2a2a2u);
+    EXPECT_EQ(seen[1].h.key, 8u);
+    EXPECT_FALSE(seen[1].proven);
+}
+
 TEST(Hop, HearsConnectionsAtTimeZero)
 {
     Line l("hop 80mbit rcntl at 50ms hop 8mbit rcntl");

@@ -11,6 +11,7 @@ const char *golden = "14 00 02 00 00000000 0102030405060708" // header: no flags
                      "03e8"                                  // 28 expiry 1000 ms
                      "0007"                                  // 30 hop
                      "2122232425262728";                     // 32 time
+const char *proof = "3132333435363738";                      // 40
 
 struct wire_rcntl view()
 {
@@ -29,10 +30,11 @@ struct wire_rcntl view()
 
 Bytes put(const struct wire_rcntl &v)
 {
-    Exact e(Bytes(WIRE_RCNTL_BYTES, 0xa5));
+    Bytes::size_type len = v.proven ? 48 : 40;
+    Exact e(Bytes(len, 0xa5));
 
-    EXPECT_EQ(wire_put_rcntl(e.data(), &v), 40u);
-    return Bytes(e.data(), e.data() + 40);
+    EXPECT_EQ(wire_put_rcntl(e.data(), &v), len);
+    return Bytes(e.data(), e.data() + len);
 }
 
 enum wire_verdict parse(const Bytes &b, struct wire_rcntl *out)
@@ -51,6 +53,8 @@ void expect_equal(const struct wire_rcntl &a, const struct wire_rcntl &b)
     EXPECT_EQ(a.expiry_ms, b.expiry_ms);
     EXPECT_EQ(a.hop, b.hop);
     EXPECT_EQ(a.time_ns, b.time_ns);
+    EXPECT_EQ(a.proven, b.proven);
+    EXPECT_EQ(a.proof, b.proof);
 }
 
 } // namespace
@@ -64,6 +68,18 @@ TEST(Rcntl, Golden)
     expect_equal(out, view());
 }
 
+TEST(Rcntl, GoldenWithProof)
+{
+    struct wire_rcntl v = view(), out;
+    std::string bytes = std::string(golden) + proof;
+
+    v.proven = true;
+    v.proof = 0x3132333435363738;
+    EXPECT_EQ(to_hex(put(v)), to_hex(from_hex(bytes.c_str())));
+    ASSERT_EQ(parse(from_hex(bytes.c_str()), &out), WIRE_OK);
+    expect_equal(out, v);
+}
+
 TEST(Rcntl, EveryOtherLength)
 {
     struct wire_rcntl out;
@@ -73,7 +89,7 @@ TEST(Rcntl, EveryOtherLength)
         EXPECT_EQ(parse(Bytes(b.begin(), b.begin() + static_cast<long>(len)), &out), WIRE_SHORT);
     for (size_t len = 41; len < 200; len++) {
         b.resize(len);
-        EXPECT_EQ(parse(b, &out), WIRE_BAD_LENGTH);
+        EXPECT_EQ(parse(b, &out), len == 48 ? WIRE_OK : WIRE_BAD_LENGTH);
     }
 }
 
@@ -108,6 +124,8 @@ TEST(Rcntl, RandomRoundTrip)
         v.expiry_ms = static_cast<uint16_t>(1 + r.below(65535));
         v.hop = static_cast<uint16_t>(r.spread());
         v.time_ns = r.spread();
+        v.proven = r.below(2) == 0;
+        v.proof = v.proven ? r.spread() : 0;
         ASSERT_EQ(parse(put(v), &out), WIRE_OK);
         expect_equal(out, v);
     }
