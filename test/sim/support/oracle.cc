@@ -68,18 +68,18 @@ void Oracle::sent(uint32_t from, const rte_mbuf *m, uint64_t now)
     else if (h.type == WIRE_CNTL)
         cntl(from, payload, f.payload_len, now);
     if (h.type != WIRE_RCNTL)
-        amount(from, h.flags, f.payload_len);
+        amount(from, !(h.flags & WIRE_EARLY) || h.association != 0, f.payload_len);
 }
 
-// Limits the bytes sent to an address that has not answered yet. Lost packets do not count as
-// heard.
-void Oracle::amount(uint32_t from, uint8_t f, uint32_t len)
+// Limits the bytes sent to an address that has not answered yet. A sealed packet proves its address.
+// Lost packets do not count as heard.
+void Oracle::amount(uint32_t from, bool proves, uint32_t len)
 {
     if (opener < 0)
         return;
     if (from == static_cast<uint32_t>(opener)) {
         pending_bytes = len;
-        pending_proof = !(f & WIRE_EARLY);
+        pending_proof = proves;
     } else if (!proven) {
         if (len > allowance)
             fault("host %u answers %u bytes to %lu", from, len, allowance);

@@ -84,7 +84,7 @@ class Oracle
     void first(uint32_t from, const uint8_t *p, uint32_t len);
     void pace(uint32_t from, uint64_t len, uint64_t now);
     void spans(uint32_t from, const wire_cntl &v, uint64_t now);
-    void amount(uint32_t from, uint8_t f, uint32_t len);
+    void amount(uint32_t from, bool proves, uint32_t len);
 
     Rules rules;
     Side side[2];

@@ -130,7 +130,8 @@ void Pair::open()
 
 void Pair::connect()
 {
-    opened[0] = opened[1] = 1;
+    opened[0] = opened[1] = shut[0] = shut[1] = 1;
+    shutting[0] = shutting[1] = false;
     conn[1] = static_cast<uint32_t>(host_accept(b(), kService, 1, 0));
     struct host_connect op = {};
     op.peer = host_get_config(b())->address[opt.ipv6];
