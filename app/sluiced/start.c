@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -327,12 +328,14 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
     return 0;
 }
 
-/* Sets up what wakes workers from their naps. */
+/* Sets up what wakes workers from their naps, and control from its rest. */
 static void wakeups_make(struct daemon *d)
 {
+    d->control_event = d->config.secrets != NULL ? eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC) : -1;
     for (uint32_t i = 0; i < d->n_workers; i++) {
         struct worker *w = &d->workers[i];
 
+        w->control_event = d->control_event;
         w->all_wake = true;
         for (uint32_t k = 0; k < w->n_queues; k++) {
             const struct port_queue *q = w->queues[k];
@@ -381,6 +384,8 @@ enum say_exit start_undo(struct daemon *d)
 
     for (i = 0; i < d->n_workers; i++)
         wakeup_close(&d->workers[i].wakeup);
+    if (d->control_event > 0)
+        close(d->control_event);
     for (i = 0; i < d->n_ports; i++)
         port_stop(&d->ports[i]);
     for (i = 0; i < d->n_queues; i++) {

@@ -265,7 +265,7 @@ const struct host_config *host_get_config(const struct host *h)
 uint64_t host_next(const struct host *h, uint64_t now)
 {
     if (reply_waits(h) || h->cntl_list.head != NONE || h->data_list.head != NONE ||
-        __atomic_load_n(&h->grants_any, __ATOMIC_RELAXED) != 0 || security_waits(h))
+        __atomic_load_n(&h->grants_any, __ATOMIC_RELAXED) != 0 || host_waits_for_worker(h))
         return now;
     uint64_t paced = wheel_next(h->pacing);
     uint64_t next =

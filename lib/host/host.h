@@ -402,6 +402,10 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
                                          char *err, size_t err_len);
 void host_control_destroy(struct host_control *c);
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now);
+/* [worker] Do messages about associations wait for host_control()? */
+bool host_waits_for_control(const struct host *h);
+/* [control] Do messages about associations wait for the worker? It takes them in host_tx(). */
+bool host_waits_for_worker(const struct host *h);
 /* [any] True if host_control() was not called for HOST_CONTROL_INTERVALS control intervals; grants
  * stay as they are. The worker finds this out while it runs, and counts each stall in
  * `control_stalls`. */

@@ -403,11 +403,6 @@ struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, cons
  * sealed has an association while security_entry() is not NULL. */
 int security_create(struct host *h);
 void security_destroy(struct host *h);
-/* Does control want anything done? */
-static inline bool security_waits(const struct host *h)
-{
-    return h->mailbox.down != NULL && mail_waits(h->mailbox.down);
-}
 /* Decides whether a connection that we open is sealed. Returns 0 or -EACCES. */
 int security_connect(struct host *h, struct conn *c);
 /* The association under which the connection's next packet is sealed; NULL: there is none. Asks for

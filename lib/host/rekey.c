@@ -73,7 +73,7 @@ static void decision_take(struct host *h, struct mail *m)
 bool rekey_run(struct host *h, struct mail *m)
 {
     /* an answer to control needs room */
-    while (security_waits(h) && mail_room(h->mailbox.up) > 0 && mail_get(h->mailbox.down, m)) {
+    while (host_waits_for_worker(h) && mail_room(h->mailbox.up) > 0 && mail_get(h->mailbox.down, m)) {
         if (m->down != MAIL_ANSWER && m->down != MAIL_ASK) {
             decision_take(h, m);
             continue;

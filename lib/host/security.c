@@ -91,6 +91,16 @@ static void want(struct host *h, const struct conn *c, bool doubt)
         *at = now_ns == 0 ? 1 : now_ns;
 }
 
+bool host_waits_for_control(const struct host *h)
+{
+    return h->mailbox.up != NULL && mail_waits(h->mailbox.up);
+}
+
+bool host_waits_for_worker(const struct host *h)
+{
+    return h->mailbox.down != NULL && mail_waits(h->mailbox.down);
+}
+
 /* ---- sending ---------------------------------------------------------------------------- */
 
 struct table_entry *security_entry(struct host *h, struct conn *c)

@@ -175,6 +175,9 @@ static void control_tick(struct control *c)
         read_workers(c, i);
         host_control(c->d->controls[i], &c->counters[i], c->now);
     }
+    for (i = 0; i < c->d->n_queues; i++)
+        if (host_waits_for_worker(c->d->hosts[i]))
+            wakeup_signal(&c->d->queue_worker[i]->wakeup);
     sessions_poll(c->d->sessions);
     control_calls_serve();
     links_watch(&c->links, c->now);
@@ -230,7 +233,8 @@ static int control_open(struct control *c)
     c->epoll = epoll_create1(EPOLL_CLOEXEC);
     c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     if (c->epoll < 0 || c->timer < 0 || timer_set(c, false) != 0 || watch(c, c->timer) != 0 ||
-        watch(c, sessions_fd(c->d->sessions)) != 0) {
+        watch(c, sessions_fd(c->d->sessions)) != 0 ||
+        (c->d->control_event > 0 && watch(c, c->d->control_event) != 0)) {
         say("control cannot wait for events: %s; raise the limit of open files (ulimit -n)",
             strerror(errno));
         return -1;
@@ -240,26 +244,36 @@ static int control_open(struct control *c)
     return 0;
 }
 
-/* Serves clients' messages. Control also stops resting: an answer often takes several rounds, of
- * workers and control in turn. */
-static void client_heard(struct control *c)
+/* An answer often takes several rounds, of workers and control in turn. */
+static void rest_end(struct control *c)
 {
-    sessions_poll(c->d->sessions);
     c->work_at = clock_now();
     if (c->rests && timer_set(c, false) == 0)
         c->rests = false;
 }
 
+/* Serves what is asked of control: clients' messages now, workers' at the next interval. */
+static void event_serve(struct control *c, int fd)
+{
+    uint64_t events;
+
+    if (fd == c->d->control_event)
+        (void)!read(fd, &events, sizeof events);
+    else
+        sessions_poll(c->d->sessions);
+    rest_end(c);
+}
+
 static void control_loop(struct control *c, enum say_exit *rc)
 {
     for (;;) {
-        struct epoll_event ev[2];
+        struct epoll_event ev[3];
         uint64_t expired;
-        int i, n = epoll_wait(c->epoll, ev, 2, -1);
+        int i, n = epoll_wait(c->epoll, ev, 3, -1);
 
         for (i = 0; i < n; i++) {
             if (ev[i].data.fd != c->timer)
-                client_heard(c);
+                event_serve(c, ev[i].data.fd);
             else if (read(c->timer, &expired, sizeof expired) > 0)
                 control_tick(c);
         }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See worker.h. The loop here has no locks and no heap, and makes system calls only for naps
- * (idle = sleep). */
+ * (idle = sleep) and handshakes. */
 #include "sluiced/worker/worker.h"
 
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_lcore.h>
 #include <rte_pause.h>
@@ -135,6 +136,20 @@ static void worker_rest(struct worker *w, enum config_idle idle, uint64_t busy, 
     }
 }
 
+/* Handshakes come from control. At rest it would notice only after a while that it is asked. */
+static void worker_tell_control(struct worker *w)
+{
+    const uint64_t one = 1;
+    bool waits = false;
+
+    for (uint32_t i = 0; i < w->n_queues && !waits; i++)
+        waits = host_waits_for_control(w->queues[i]->host);
+    if (!waits || w->control_told)
+        return;
+    (void)!write(w->control_event, &one, sizeof one);
+    w->control_told = true;
+}
+
 /* Lets `sluice doctor` tell workers from idle lcores. The main thread keeps the name of the
  * process. */
 static void worker_name(const struct worker *w)
@@ -169,10 +184,13 @@ int worker_main(void *worker)
             busy = end;
             w->nap = w->quiet_cycles / 8;
             worker_disarm(w);
+            if (w->control_event > 0)
+                worker_tell_control(w);
         } else {
             enum config_idle idle = __atomic_load_n(&w->idle, __ATOMIC_RELAXED);
 
             counter_add(&w->idle_cycles, end - now);
+            w->control_told = false;
             worker_rest(w, idle, busy, end);
             if (idle == CONFIG_IDLE_SLEEP)
                 end = clock_now();

@@ -81,6 +81,20 @@ for _cipher in CIPHERS:
 _initiates(0, True)
 
 
+@scene("foreign host, sealed: an INIT ends the rest of the daemon's control", netns=True, company=True)
+def rested(testbed: Testbed, context: Context) -> None:
+    """At rest control looks ten times less often, here once a second. Its usual interval is a tenth of that."""
+    with setting(testbed, context, daemon_keys={"control_interval": "100ms"}, identity=new_identity()) as s:
+        took_s = []
+        for _ in range(5):
+            time.sleep(1.5)
+            start = time.monotonic()
+            s.foreign.associate(s.public, s.remote)
+            took_s.append(time.monotonic() - start)
+        print(f"#   RESPONSE came after {', '.join(f'{t * 1000:.0f}' for t in sorted(took_s))} ms")
+        expect(sorted(took_s)[2] < 0.35, f"an INIT waits until control looks by itself: {took_s}")
+
+
 @scene("foreign host, sealed: opens and accepts at the same time", netns=True, company=True)
 def both(testbed: Testbed, context: Context) -> None:
     with setting(testbed, context, identity=new_identity()) as s:

@@ -108,8 +108,9 @@ def acquaint(daemon: Daemon, identity: Identity, shared_keys: tuple[bytes, bytes
 
 @contextmanager
 def setting(testbed: Testbed, context: Context, keys: dict[str, object] | None = None, v6: bool = False,
-            identity: Identity | None = None, shared_keys: tuple[bytes, bytes] | None = None) -> Iterator[Setting]:
-    """keys: of the daemon's port. identity: the foreign host's; the daemon then has keys, too. At the end the daemon
+            identity: Identity | None = None, shared_keys: tuple[bytes, bytes] | None = None,
+            daemon_keys: dict[str, object] | None = None) -> Iterator[Setting]:
+    """keys: of the daemon's port; daemon_keys: of [daemon]. identity: the foreign host's; the daemon then has keys, too. At the end the daemon
     must stop cleanly."""
     ns_b, ns = net.namespace(testbed, "b"), net.namespace(testbed, "foreign")
     net.quiet(ns_b)
@@ -120,6 +121,7 @@ def setting(testbed: Testbed, context: Context, keys: dict[str, object] | None =
     port.keys = {**station(2), **(keys or {})}
     worker, control = pair_cpus()[1]
     daemon = Daemon(testbed, context.build, "b", [port], [worker], control, ns=ns_b)
+    daemon.keys.update(daemon_keys or {})
     public = acquaint(daemon, identity, shared_keys) if identity is not None else b""
     daemon.start()
     daemon.wait_link()
