@@ -171,6 +171,20 @@ struct assoc_state Host::state(uint32_t peer) const
     return s;
 }
 
+HostState Host::save() const
+{
+    EXPECT_TRUE(leaving.empty());
+    return {*a, std::vector<struct peer>(a->peers, a->peers + a->entries), table, installed};
+}
+
+void Host::restore(const HostState &s)
+{
+    *a = s.whole;
+    std::copy(s.peers.begin(), s.peers.end(), a->peers);
+    table = s.table;
+    installed = s.installed;
+}
+
 bool ends_match(const struct assoc_keys &x, const struct assoc_keys &y)
 {
     return x.number == y.remote && x.remote == y.number && x.outgoing != y.outgoing;

@@ -17,6 +17,7 @@
 
 extern "C" {
 #include "assoc/assoc.h"
+#include "assoc/assoc_internal.h"
 #include "crypto/aead.h"
 #include "crypto/secret.h"
 }
@@ -50,6 +51,14 @@ struct Entry {
     uint64_t at;    // when it was installed
 };
 
+// All that a host knows: lib/assoc, and what its workers have.
+struct HostState {
+    struct assoc whole;
+    std::vector<struct peer> peers;
+    std::map<uint32_t, Entry> table;
+    uint64_t installed;
+};
+
 class Host
 {
   public:
@@ -78,6 +87,9 @@ class Host
     // one of ours.
     bool hear(const struct assoc_keys &sealed);
     struct assoc_state state(uint32_t peer) const;
+    // All that the host knows, while no slot is leaving; and back to it.
+    HostState save() const;
+    void restore(const HostState &s);
     const struct assoc_counters &count() const
     {
         return *assoc_counters(a.get());
