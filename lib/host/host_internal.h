@@ -403,6 +403,8 @@ struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, cons
  * sealed has an association while security_entry() is not NULL. */
 int security_create(struct host *h);
 void security_destroy(struct host *h);
+/* The peer in whose network the address is; ASSOC_PEER_NONE: none has a key for it. */
+uint32_t security_peer_of(const struct host *h, const struct addr *address);
 /* Decides whether a connection that we open is sealed. Returns 0 or -EACCES. */
 int security_connect(struct host *h, struct conn *c);
 /* The association under which the connection's next packet is sealed; NULL: there is none. Asks for

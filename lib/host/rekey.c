@@ -23,18 +23,34 @@ static void peer_wake(struct host *h, uint32_t peer)
     }
 }
 
-/* Ends the connections of peers that are gone, or have other keys. */
+/* Does the connection's peer still have the key, or lack of one, with which it began? */
+static bool conn_stays(const struct host *h, const struct conn *c)
+{
+    bool stays = !c->security.sealed;
+
+    if (c->state == HOST_FREE || c->state == HOST_WAITING) /* there is no peer yet */
+        return true;
+    if (stays)
+        return security_peer_of(h, &c->peer) == ASSOC_PEER_NONE;
+    for (uint32_t i = 0; !stays && i < h->networks->n; i++)
+        stays = h->networks->at[i].peer == c->security.peer;
+    return stays;
+}
+
+/* Ends the connections of peers that are gone, or have other keys, while there are keys to say so;
+ * and the plain ones of peers that have a key now, to which nothing goes plain any more. */
 static void networks_take(struct host *h, struct mail_networks *networks)
 {
     h->networks = networks;
     for (uint32_t i = 0; i < h->cfg.conns; i++) {
         struct conn *c = &h->conns[i];
-        bool stays = !c->security.sealed;
 
-        for (uint32_t k = 0; !stays && k < networks->n; k++)
-            stays = networks->at[k].peer == c->security.peer;
-        if (!stays)
-            conn_over(h, c, -EACCES, WIRE_END_ABORT, true); /* while there are keys to say so */
+        if (conn_stays(h, c))
+            continue;
+        if (c->security.sealed)
+            conn_over(h, c, -EACCES, WIRE_END_ABORT, true);
+        else
+            conn_over(h, c, -ENOTCONN, WIRE_END_ABORT, false);
     }
 }
 

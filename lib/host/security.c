@@ -54,8 +54,7 @@ void security_destroy(struct host *h)
     rte_free(h->peers);
 }
 
-/* The peer in whose network the address is; ASSOC_PEER_NONE: none has a key for it. */
-static uint32_t peer_of(const struct host *h, const struct addr *address)
+uint32_t security_peer_of(const struct host *h, const struct addr *address)
 {
     for (uint32_t i = 0; h->networks != NULL && i < h->networks->n; i++)
         if (assoc_peer_at(h->networks->at[i].address, h->networks->at[i].prefix_len, address))
@@ -67,7 +66,7 @@ int security_connect(struct host *h, struct conn *c)
 {
     if (h->cfg.security == HOST_SECURITY_NONE)
         return 0;
-    c->security.peer = peer_of(h, &c->peer);
+    c->security.peer = security_peer_of(h, &c->peer);
     c->security.sealed = c->security.peer != ASSOC_PEER_NONE;
     return c->security.sealed || h->cfg.security == HOST_SECURITY_OFFERED ? 0 : -EACCES;
 }
@@ -189,7 +188,7 @@ static bool handshake_has_turn(struct host *h, struct peer_turns *turns, const u
 void security_handshake(struct host *h, const uint8_t *p, uint32_t len, const struct wire_header *w,
                         const struct frame_route *back)
 {
-    uint32_t peer = peer_of(h, &back->dst);
+    uint32_t peer = security_peer_of(h, &back->dst);
     struct mail m = {.up = MAIL_HANDSHAKE, .route = *back, .len = len};
 
     host_count(h, COUNT_rx_handshake);
@@ -212,7 +211,8 @@ bool security_admit(struct host *h, const struct frame *f, const struct wire_hea
     if (w->association == 0) {
         if (h->cfg.security == HOST_SECURITY_NONE ||
             (w->type == WIRE_RCNTL && f->payload_len == WIRE_RCNTL_PROVEN_BYTES) ||
-            (h->cfg.security == HOST_SECURITY_OFFERED && peer_of(h, &f->src) == ASSOC_PEER_NONE))
+            (h->cfg.security == HOST_SECURITY_OFFERED &&
+             security_peer_of(h, &f->src) == ASSOC_PEER_NONE))
             return true;
         /* plain, from the address of a peer with a key: perhaps a forgery */
         host_count(h, COUNT_drop_plain);
@@ -270,7 +270,7 @@ static struct seal_path path_of_frame(const struct frame *f)
 static bool first_right(struct host *h, struct table_entry *e, uint64_t number,
                         const struct frame *f)
 {
-    if (e->outgoing || peer_of(h, &f->src) != e->peer) {
+    if (e->outgoing || security_peer_of(h, &f->src) != e->peer) {
         host_count(h, COUNT_drop_association);
         return false;
     }

@@ -402,6 +402,51 @@ TEST_F(Sealed, Revoked)
     p.close();
 }
 
+// A peer with which there are plain connections gets a key, on both hosts. From then on nothing
+// goes to it plain: these connections end at once, and the next one is sealed.
+TEST_F(Sealed, PlainUntilThereIsAKey)
+{
+    uint64_t seen = 0;
+
+    o.security = HOST_SECURITY_OFFERED;
+    path = [&](uint32_t, rte_mbuf *, const Seen &s, world_fate *) { seen += s.association != 0; };
+    Pair p(o);
+
+    for (uint32_t i = 0; i < 2; i++)
+        ASSERT_EQ(host_control_set_secured(world_control(p.w, i), nullptr, 0), 0);
+    p.wait(1000000);
+    p.open();
+    uint32_t waiting = static_cast<uint32_t>(host_accept(p.b(), 7, 1, 50));
+    p.recv(1000);
+    p.send(1000);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_GT(plain, 0u);
+    EXPECT_EQ(seen, 0u);
+    p.recv(100000000);
+    p.send(100000000);
+    p.wait(1000000);
+    for (uint32_t i = 0; i < 2; i++)
+        world_forget(p.w, i, 42);
+    p.wait(1000000); // packets that were under way
+    plain = 0;
+    EXPECT_TRUE(p.run([&] { return p.sends[0][1].done && p.recvs[1][1].done; }, 100000000))
+        << p.state();
+    EXPECT_EQ(p.sends[0][1].status, -ENOTCONN);
+    struct host_conn_info info;
+
+    ASSERT_TRUE(host_conn_info(p.b(), waiting, &info));
+    EXPECT_EQ(info.state, HOST_WAITING) << "it belongs to no peer";
+    host_close(p.b(), waiting, WIRE_END_ABORT, world_now(p.w));
+    p.close();
+    p.connect();
+    p.recv(500);
+    p.send(500);
+    EXPECT_TRUE(p.run([&] { return p.recvs[1][2].done && p.sends[0][2].done; })) << p.state();
+    EXPECT_EQ(p.recvs[1][2].status, 0);
+    EXPECT_GT(seen, 0u);
+    p.close();
+}
+
 // An attacker changes the bytes of CNTL that are for routers: that can lower a rate, no more.
 TEST_F(Sealed, RouterBytes)
 {
