@@ -364,6 +364,13 @@ FAULTS = [
           "app/lab/sluice_lab/live_memif.py", 'if keys["way"] == "copy" else', 'if keys["way"] != "copy" else',
           LAB + "'vt-size-live'", r"over the paper's link", (PROGRAMS,)),
 
+    # ---- security
+
+    Fault("a plain connection stays when its peer gets a key",
+          "DATA went on in plain, for the silence limit, to a host that had a key since the reload",
+          "lib/host/rekey.c", "return security_peer_of(h, &c->peer) == ASSOC_PEER_NONE;", "return true;",
+          STEP + "'Sealed.PlainUntilThereIsAKey'", r"FAILED", (TEST_SIM,)),
+
     # ---- drivers
 
     Fault("a memif is polled while its link is down",

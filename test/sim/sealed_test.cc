@@ -295,6 +295,85 @@ TEST_F(Sealed, Replays)
     EXPECT_GE(host_counter_named(p.b(), "drop_replay"), 1u);
 }
 
+// A CNTL that came before, with SREQ, is sent again. In a plain connection it would be answered.
+TEST_F(Sealed, OldSreqIsNotAnswered)
+{
+    std::vector<std::vector<uint8_t>> asking;
+
+    path = [&](uint32_t from, rte_mbuf *m, const Seen &s, world_fate *) {
+        const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
+
+        if (from == 0 && s.type == WIRE_CNTL && p[s.payload_off + 1] & WIRE_SREQ)
+            asking.push_back(std::vector<uint8_t>(p, p + m->data_len));
+    };
+    Pair p(o);
+
+    p.open();
+    p.recv(1000);
+    p.send(1000);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    p.wait(400000000); // a quarter of the silence limit has an `alive`
+    ASSERT_FALSE(asking.empty());
+    const auto old = asking;
+    const uint64_t sent = host_counter_named(p.b(), "tx_frames"),
+                   dropped = host_counter_named(p.b(), "drop_cntl_old");
+
+    for (const auto &bytes : old)
+        world_inject(p.w, 1, mbuf_of(Pools::get().wire, bytes));
+    p.wait(1000000);
+    EXPECT_EQ(host_counter_named(p.b(), "drop_cntl_old"), dropped + old.size());
+    EXPECT_EQ(host_counter_named(p.b(), "tx_frames"), sent);
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+// A stranger has opened a plain connection, where that is `offered`. A peer with a key seals a
+// packet for it, from the stranger's address: it belongs to no connection of the peer's.
+TEST_F(Sealed, PlainConnectionTakesNothingSealed)
+{
+    o.security = HOST_SECURITY_OFFERED;
+    Pair p(o);
+
+    p.open();
+    p.recv(10);
+    p.send(10);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    uint32_t waiting = static_cast<uint32_t>(host_accept(p.b(), 7, 1, 50));
+    uint8_t bytes[WIRE_CNTL_BYTES + WIRE_TRAILER_BYTES];
+    wire_first v = {};
+    wire_cntl end = {};
+    frame_route r = route_between(*host_get_config(p.a()), *host_get_config(p.b()), false);
+    struct table_entry *e = table_current(&p.a()->table, 0, host_now_ns(p.a()));
+    struct seal_path from = {&r.src, &r.dst, r.sport, r.dport};
+    struct host_conn_info info;
+
+    ASSERT_NE(e, nullptr);
+    r.src.b[15] ^= 0x40;
+    v.h = {WIRE_FIRST, WIRE_EARLY, 0, 0, 0x1234};
+    v.unit_max = 1000;
+    v.service = 7;
+    uint64_t accepted = host_counter_named(p.b(), "conns_accepted");
+    world_inject(p.w, 1, mbuf_of(Pools::get().wire, framed(r, bytes, wire_put_first(bytes, &v))));
+    p.wait(1000000);
+    ASSERT_EQ(host_counter_named(p.b(), "conns_accepted"), accepted + 1);
+    end.h = {WIRE_CNTL, WIRE_EARLY | WIRE_END, 0, e->remote, 0x1234};
+    end.own_key = 0x1234;
+    end.seq = 1;
+    end.unit_max = 1000;
+    end.end = WIRE_END_ABORT;
+    uint32_t len = seal_state(&p.a()->table, e, &from, bytes, wire_put_cntl(bytes, &end));
+    uint64_t before = host_counter_named(p.b(), "drop_association");
+    world_inject(p.w, 1, mbuf_of(Pools::get().wire, framed(r, bytes, len)));
+    p.wait(1000000);
+    EXPECT_EQ(host_counter_named(p.b(), "drop_association"), before + 1);
+    ASSERT_TRUE(host_conn_info(p.b(), waiting, &info));
+    EXPECT_EQ(info.state, HOST_OPEN);
+    host_close(p.b(), waiting, WIRE_END_ABORT, world_now(p.w));
+    p.close();
+    p.wait(5 * CLOCK_NS_PER_S);
+    EXPECT_GT(plain, 0u) << "nothing answered the stranger";
+    plain = 0;
+}
+
 // A host without a key gets no answer, whatever it sends. It is not even told that nothing listens.
 TEST_F(Sealed, SilentToPlain)
 {
