@@ -37,8 +37,17 @@ static bool conn_stays(const struct host *h, const struct conn *c)
     return stays;
 }
 
+/* Nothing goes plain to this connection's peer any more, not even END. */
+static void plain_end(struct host *h, struct conn *c)
+{
+    conn_over(h, c, -ENOTCONN, WIRE_END_ABORT, false);
+    c->want = 0; /* if it was over before */
+    c->handshake.first_at = TIME_NEVER;
+    conn_timer_update(h, c);
+}
+
 /* Ends the connections of peers that are gone, or have other keys, while there are keys to say so;
- * and the plain ones of peers that have a key now, to which nothing goes plain any more. */
+ * and the plain ones of peers that have a key now. */
 static void networks_take(struct host *h, struct mail_networks *networks)
 {
     h->networks = networks;
@@ -50,7 +59,7 @@ static void networks_take(struct host *h, struct mail_networks *networks)
         if (c->security.sealed)
             conn_over(h, c, -EACCES, WIRE_END_ABORT, true);
         else
-            conn_over(h, c, -ENOTCONN, WIRE_END_ABORT, false);
+            plain_end(h, c);
     }
 }
 

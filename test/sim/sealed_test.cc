@@ -526,6 +526,33 @@ TEST_F(Sealed, PlainUntilThereIsAKey)
     p.close();
 }
 
+// The same for a connection that is over, and whose END was not answered yet.
+TEST_F(Sealed, NoPlainEndOnceThereIsAKey)
+{
+    o.security = HOST_SECURITY_OFFERED;
+    Pair p(o);
+
+    for (uint32_t i = 0; i < 2; i++)
+        ASSERT_EQ(host_control_set_secured(world_control(p.w, i), nullptr, 0), 0);
+    p.wait(1000000);
+    p.open();
+    p.recv(1000);
+    p.send(1000);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    path = [](uint32_t, rte_mbuf *, const Seen &, world_fate *fate) { fate->copies = 0; };
+    p.close();
+    p.wait(10000000);
+    const uint64_t before = plain;
+    p.wait(100000000);
+    EXPECT_GT(plain, before) << "END is not repeated";
+    for (uint32_t i = 0; i < 2; i++)
+        world_forget(p.w, i, 42);
+    p.wait(1000000);
+    plain = 0;
+    p.wait(5 * CLOCK_NS_PER_S);
+    EXPECT_TRUE(p.all_free());
+}
+
 // An attacker changes the bytes of CNTL that are for routers: that can lower a rate, no more.
 TEST_F(Sealed, RouterBytes)
 {
