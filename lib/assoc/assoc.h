@@ -80,12 +80,34 @@
 #define ASSOC_PEERS_MAX  1024u
 #define ASSOC_PEER_NONE  UINT32_MAX
 
+#define ASSOC_NAME_MAX   64u /* with the final 0 */
+#define ASSOC_RANGES_MAX 16u
+
+/* What a peer is called, and which services it may connect to. Nothing here looks at it, and no
+ * association changes with it: it is for those that handle the peer's packets. */
+struct assoc_rights {
+    char name[ASSOC_NAME_MAX];
+    uint32_t n_services; /* ranges; 0: all services */
+    struct {
+        uint16_t first, last;
+    } services[ASSOC_RANGES_MAX];
+};
+
+static inline bool assoc_rights_allow(const struct assoc_rights *r, uint16_t service)
+{
+    for (uint32_t i = 0; i < r->n_services; i++)
+        if (service >= r->services[i].first && service <= r->services[i].last)
+            return true;
+    return r->n_services == 0;
+}
+
 /* A peer as configured. */
 struct assoc_peer {
     uint8_t public_key[DH_BYTES];
     uint8_t shared_key[NOISE_KEY_BYTES]; /* all zero: none */
     struct addr address[2];              /* the peer's addresses lie in one of these networks; */
     uint8_t prefix_len[2];               /* prefix_len[i] 0: there is no address[i] */
+    struct assoc_rights rights;
 };
 
 struct assoc_config {

@@ -33,8 +33,8 @@ enum mail_down_kind {
     MAIL_NETWORKS, /* networks: replaces the one before */
 };
 
-/* Which addresses belong to which peer, and what peers have to know of us. Owned by control; read
- * by the worker that has it. */
+/* Which addresses belong to which peer, what a peer may do, and what peers have to know of us.
+ * Owned by control; read by the worker that has it. */
 struct mail_networks {
     uint8_t public_key[DH_BYTES]; /* our own */
     uint32_t n;
@@ -42,6 +42,7 @@ struct mail_networks {
         uint32_t peer; /* of lib/assoc */
         struct addr address[2];
         uint8_t prefix_len[2]; /* 0: there is no address[i] */
+        struct assoc_rights rights;
     } at[];
 };
 

@@ -207,6 +207,15 @@ void host_close(struct host *h, uint32_t conn, enum wire_end end, uint64_t now)
     conn_free_check(h, c);
 }
 
+void host_deny(struct host *h, uint32_t conn, uint64_t now)
+{
+    struct conn *c = user_conn(h, conn);
+
+    host_clock(h, now);
+    if (c != NULL && (c->state == HOST_OPENING || c->state == HOST_OPEN))
+        conn_over(h, c, -EACCES, WIRE_END_ABORT, true);
+}
+
 bool host_conn_gone(const struct host *h, uint32_t conn)
 {
     const struct conn *c = &h->conns[conn];

@@ -84,6 +84,7 @@ static struct mail_networks *networks_create(const struct assoc_peer *peers, uin
     for (uint32_t i = 0; out != NULL && i < n; i++) {
         memcpy(out->at[i].address, peers[i].address, sizeof out->at[i].address);
         memcpy(out->at[i].prefix_len, peers[i].prefix_len, sizeof out->at[i].prefix_len);
+        out->at[i].rights = peers[i].rights;
     }
     if (out != NULL)
         out->n = n;

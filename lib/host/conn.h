@@ -238,6 +238,7 @@ struct conn_unit {
 /* Under which association the connection's packets are sealed. Owned by security.c. */
 struct conn_security {
     bool sealed;     /* all packets are, both ways */
+    bool heard;      /* a sealed packet came and was right: the peer has its key */
     bool waits;      /* there was no association for a packet */
     uint32_t peer;   /* of lib/assoc */
     uint32_t number; /* at the acceptor: the association of the newest packet; an opener seals under

@@ -196,6 +196,12 @@ void first_take(struct host *h, const struct frame *f, const struct wire_first *
     }
     struct host_service *s = table_service(h, v->service);
 
+    /* Before all else: the answer must not depend on whether anybody listens there. */
+    if (!security_serves(h, e, v->service)) {
+        host_count(h, COUNT_drop_not_allowed);
+        first_answer(h, f, v, e, 0);
+        return;
+    }
     if (s == NULL) {
         host_count(h, COUNT_drop_no_listener);
         first_answer(h, f, v, e, 0);

@@ -291,6 +291,9 @@ int host_shutdown(struct host *h, uint32_t conn, uint64_t user, uint64_t now);
  * tells when the memory is free.
  */
 void host_close(struct host *h, uint32_t conn, enum wire_end end, uint64_t now);
+/* Ends a connection that is opening or open, and may not be any more: all outstanding operations
+ * complete with -EACCES, and the peer is sent END. The application still has to close it. */
+void host_deny(struct host *h, uint32_t conn, uint64_t now);
 /* True if the connection holds no application memory any more (its owner may unmap it). */
 bool host_conn_gone(const struct host *h, uint32_t conn);
 
@@ -333,6 +336,10 @@ struct host_conn_info {
 
 /* [any] Each field by itself is consistent. False if the connection is free. */
 bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *out);
+
+/* The name of the peer (assoc_rights.name) whose key has proved this connection; "": the connection
+ * is plain, or not proved yet, or the peer is gone. Valid until host_tx(). */
+const char *host_conn_peer_name(const struct host *h, uint32_t conn);
 
 /* Distributions since the connection began. */
 struct host_conn_spread {
@@ -431,7 +438,7 @@ void host_control_set_wall(struct host_control *c, uint64_t wall_ns);
 /*
  * Replaces the peers with keys, at any time, as assoc_set_peers() does; same errors, -ENOMEM, and
  * -EAGAIN: a worker has no room for the news. Connections of a peer that is gone or changed end
- * with -EACCES.
+ * with -EACCES, and so do those that a peer has opened to a service that it may not use any more.
  */
 int host_control_set_secured(struct host_control *c, const struct assoc_peer *peers, uint32_t n);
 /* [any] What handshakes came to; NULL without host_control_secure(). */

@@ -53,8 +53,8 @@
     X(drop_port) X(drop_no_sum) X(drop_sum) X(drop_icmp) X(drop_wire_short) X(drop_wire_version)   \
     X(drop_wire_type) X(drop_wire_security) X(drop_wire_flags) X(drop_wire_field)                  \
     X(drop_wire_length) X(drop_unknown_key) X(drop_unknown_early) X(drop_address) X(drop_state)    \
-    X(drop_unit_size) X(drop_no_listener) X(drop_no_accept) X(drop_no_cookie) X(drop_plain)        \
-    X(drop_association) X(drop_seal) X(drop_replay) X(drop_handshake_full)                         \
+    X(drop_unit_size) X(drop_no_listener) X(drop_not_allowed) X(drop_no_accept) X(drop_no_cookie)  \
+    X(drop_plain) X(drop_association) X(drop_seal) X(drop_replay) X(drop_handshake_full)           \
     X(drop_handshake_address) X(drop_handshake_mac) X(rx_handshake) X(tx_handshake)                \
     X(drop_early_off) X(drop_first_duplicate) X(drop_duplicate) X(drop_unposted)                   \
     X(drop_out_of_order) X(drop_no_room) X(drop_too_long) X(drop_mismatch) X(drop_beyond)          \
@@ -139,9 +139,10 @@ enum link_verdict {
     LINK_OTHER,  /* not understood */
 };
 
-/* How often something may be done for a peer with a key. */
+/* A peer with a key: what it may do, and how often something may be done for it. */
 struct peer_turns {
-    uint64_t wanted_ns;      /* when an association was last asked for; 0: never */
+    const struct assoc_rights *rights; /* in h->networks; NULL: there is no such peer any more */
+    uint64_t wanted_ns;                /* when an association was last asked for; 0: never */
     uint64_t asked;          /* number of the newest INIT that this worker has sent; 0: none */
     uint64_t interval;       /* of control */
     uint32_t inits, answers; /* looked at in that interval, of those from its addresses */
@@ -412,6 +413,8 @@ int security_connect(struct host *h, struct conn *c);
 struct table_entry *security_entry(struct host *h, struct conn *c);
 /* The peer does not answer under the association that there is. */
 void security_doubt(struct host *h, struct conn *c);
+/* May the peer connect to this service? e: the association of a sealed FIRST, else NULL. */
+bool security_serves(const struct host *h, const struct table_entry *e, uint16_t service);
 /* A sealed packet of the connection was right. */
 void security_heard(struct host *h, struct conn *c, struct table_entry *e);
 /* Hands an INIT, RESPONSE or COOKIE to control. back: the route of an answer. */

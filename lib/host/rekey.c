@@ -23,18 +23,18 @@ static void peer_wake(struct host *h, uint32_t peer)
     }
 }
 
-/* Does the connection's peer still have the key, or lack of one, with which it began? */
+/* Does the connection's peer still have the key, or lack of one, with which it began, and may it
+ * still use the service? */
 static bool conn_stays(const struct host *h, const struct conn *c)
 {
-    bool stays = !c->security.sealed;
+    const struct assoc_rights *rights;
 
     if (c->state == HOST_FREE || c->state == HOST_WAITING) /* there is no peer yet */
         return true;
-    if (stays)
+    if (!c->security.sealed)
         return security_peer_of(h, &c->peer) == ASSOC_PEER_NONE;
-    for (uint32_t i = 0; !stays && i < h->networks->n; i++)
-        stays = h->networks->at[i].peer == c->security.peer;
-    return stays;
+    rights = h->peers[c->security.peer].rights;
+    return rights != NULL && (c->opener || assoc_rights_allow(rights, c->service));
 }
 
 /* Nothing goes plain to this connection's peer any more, not even END. */
@@ -46,14 +46,21 @@ static void plain_end(struct host *h, struct conn *c)
     conn_timer_update(h, c);
 }
 
-/* Ends the connections of peers that are gone, or have other keys, while there are keys to say so;
- * and the plain ones of peers that have a key now. */
+/* Ends the connections of peers that are gone, or have other keys, and those to services that their
+ * peer may not use any more, while there are keys to say so; and the plain ones of peers that have
+ * a key now. */
 static void networks_take(struct host *h, struct mail_networks *networks)
 {
     h->networks = networks;
+    for (uint32_t i = 0; i < assoc_numbers(h->cfg.secured_max); i++)
+        h->peers[i].rights = NULL;
+    for (uint32_t i = 0; i < networks->n; i++)
+        h->peers[networks->at[i].peer].rights = &networks->at[i].rights;
     for (uint32_t i = 0; i < h->cfg.conns; i++) {
         struct conn *c = &h->conns[i];
 
+        if (c->state == HOST_CLOSED)
+            c->security.heard = false; /* its peer's number may be another peer's now */
         if (conn_stays(h, c))
             continue;
         if (c->security.sealed)
@@ -98,7 +105,8 @@ static void decision_take(struct host *h, struct mail *m)
 bool rekey_run(struct host *h, struct mail *m)
 {
     /* an answer to control needs room */
-    while (host_waits_for_worker(h) && mail_room(h->mailbox.up) > 0 && mail_get(h->mailbox.down, m)) {
+    while (host_waits_for_worker(h) && mail_room(h->mailbox.up) > 0 &&
+           mail_get(h->mailbox.down, m)) {
         if (m->down != MAIL_ANSWER && m->down != MAIL_ASK) {
             decision_take(h, m);
             continue;

@@ -190,7 +190,10 @@ static bool state_take(struct host *h, struct rte_mbuf *m, const struct frame *f
         return false;
     if (type == WIRE_FIRST) {
         host_count(h, COUNT_rx_first);
-        uint8_t worker = handover_first(h, f, &u.first);
+        /* A FIRST that is refused stays here: its answer must not come later because another worker
+         * has a connection waiting for the service. */
+        bool serves = security_serves(h, e, u.first.service);
+        uint8_t worker = serves ? handover_first(h, f, &u.first) : h->cfg.worker;
 
         if (worker != h->cfg.worker)
             return foreign_keep(h, m, worker);

@@ -261,6 +261,23 @@ bool security_matches(struct host *h, const struct conn *c, const struct table_e
     return right;
 }
 
+bool security_serves(const struct host *h, const struct table_entry *e, uint16_t service)
+{
+    const struct assoc_rights *rights = e != NULL ? h->peers[e->peer].rights : NULL;
+
+    return e == NULL || (rights != NULL && assoc_rights_allow(rights, service));
+}
+
+const char *host_conn_peer_name(const struct host *h, uint32_t conn)
+{
+    const struct conn *c = &h->conns[conn];
+    const struct assoc_rights *rights = NULL;
+
+    if (c->state != HOST_FREE && c->security.sealed && c->security.heard)
+        rights = h->peers[c->security.peer].rights;
+    return rights != NULL ? rights->name : "";
+}
+
 static struct seal_path path_of_frame(const struct frame *f)
 {
     return (struct seal_path){&f->src, &f->dst, f->sport, f->dport};
@@ -311,6 +328,7 @@ void security_heard(struct host *h, struct conn *c, struct table_entry *e)
 
     m.slot = e->number % h->table.slots;
     e->heard_ns = host_now_ns(h);
+    c->security.heard = true;
     if (!e->outgoing && !e->confirmed)
         e->confirmed = mail_put(h->mailbox.up, &m);
     if (!c->opener && (c->security.number == 0 || e->born_ns > c->security.number_ns)) {

@@ -181,6 +181,8 @@ static void port_keys(uint64_t seed, uint32_t i, struct assoc_config *cfg)
     dh_public(cfg->self.private_key, cfg->self.public_key);
 }
 
+static const struct assoc_rights everything;
+
 static struct assoc_peer port_peer(const struct world *w, uint64_t seed, uint32_t i)
 {
     const struct host_config *cfg = host_get_config(w->port[i].host);
@@ -195,8 +197,9 @@ static struct assoc_peer port_peer(const struct world *w, uint64_t seed, uint32_
     return peer;
 }
 
-/* Makes the keys of all other ports known to the port whose first host is i. */
-static void port_introduce(struct world *w, uint32_t i, uint64_t seed)
+/* Makes the keys of all other ports known to the port whose first host is i. rights: theirs. */
+static void port_introduce(struct world *w, uint32_t i, uint64_t seed,
+                           const struct assoc_rights *rights)
 {
     struct assoc_peer peers[WORLD_HOSTS_MAX];
     struct rte_mbuf *none[1];
@@ -205,6 +208,8 @@ static void port_introduce(struct world *w, uint32_t i, uint64_t seed)
     for (uint32_t k = 0; k < w->n; k += w->port[k].queues)
         if (k != i && host_get_config(w->port[k].host)->security != HOST_SECURITY_NONE)
             peers[n++] = port_peer(w, seed, k);
+    for (uint32_t k = 0; k < n; k++)
+        peers[k].rights = *rights;
     CHECK(host_control_set_secured(w->port[i].control, peers, n) == 0);
     for (uint32_t q = 0; q < w->port[i].queues; q++) /* the hosts know it before they connect */
         CHECK(host_tx(w->port[i + q].host, none, 0, w->now) == 0);
@@ -225,7 +230,7 @@ void world_secure(struct world *w, uint64_t seed, enum aead_cipher cipher)
             continue;
         port_keys(seed, i, &cfg);
         CHECK(host_control_secure(w->port[i].control, &cfg, aead_best(), err, sizeof err) == 0);
-        port_introduce(w, i, seed);
+        port_introduce(w, i, seed, &everything);
     }
 }
 
@@ -241,7 +246,12 @@ void world_public_key(const struct world *w, uint32_t i, uint64_t seed, uint8_t 
 void world_forget(struct world *w, uint32_t i, uint64_t seed)
 {
     CHECK(host_control_set_secured(w->port[i].control, NULL, 0) == 0);
-    port_introduce(w, i, seed);
+    port_introduce(w, i, seed, &everything);
+}
+
+void world_permit(struct world *w, uint32_t i, uint64_t seed, const struct assoc_rights *rights)
+{
+    port_introduce(w, i, seed, rights);
 }
 
 struct host *world_host(struct world *w, uint32_t i)

@@ -124,6 +124,9 @@ int world_add_worker(struct world *w, struct host_config *cfg, char *err, size_t
 /* Host i, the first of its port, forgets all associations, as after a restart. seed: as given to
  * world_secure(). */
 void world_forget(struct world *w, uint32_t i, uint64_t seed);
+/* From now on, host i, the first of its port, has these rights for all its peers. seed: as given to
+ * world_secure(). */
+void world_permit(struct world *w, uint32_t i, uint64_t seed, const struct assoc_rights *rights);
 /* The public key of host i, the first of its port. seed: as given to world_secure(). */
 void world_public_key(const struct world *w, uint32_t i, uint64_t seed, uint8_t key[DH_BYTES]);
 struct host *world_host(struct world *w, uint32_t i);

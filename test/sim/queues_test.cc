@@ -3,6 +3,7 @@
 // workers.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -135,6 +136,39 @@ TEST(Queues, WithoutScalingFramesAreHandedOver)
     EXPECT_TRUE(q.run([&] { return sum(q.done(0)) + sum(q.done(1)) == 2; })) << q.counters();
     EXPECT_GT(q.counter(0, "rx_foreign"), 0u);
     EXPECT_EQ(q.counter(1, "rx_foreign"), 0u);
+}
+
+// A FIRST for a service that its peer may not use is answered where it came, at once, although
+// another worker has a connection waiting for the service.
+TEST(Queues, RefusedFirstIsNotHandedOver)
+{
+    QueuesOptions o;
+    struct assoc_rights other = {}, right = {};
+
+    other.n_services = right.n_services = 1;
+    other.services[0] = {8, 8};
+    right.services[0] = {7, 7};
+    o.workers = 2;
+    o.rss = false;
+    o.introduced = false;
+    o.config = [](host_config *c) {
+        c->security = HOST_SECURITY_REQUIRED;
+        c->secured_max = 1;
+    };
+    Queues q(o);
+    world_secure(q.w, 42, AEAD_AES_128_GCM);
+    world_permit(q.w, 2, 42, &other);
+    q.accept(1, 100);
+    Queues::Conn &refused = q.connect(0, 100);
+    EXPECT_TRUE(q.run([&] { return refused.opened != 1; })) << q.counters();
+    EXPECT_EQ(refused.opened, -ECONNREFUSED);
+    EXPECT_EQ(q.counter(1, "drop_not_allowed"), 1u) << q.counters();
+    EXPECT_EQ(q.counter(1, "rx_foreign"), 0u) << q.counters();
+    world_permit(q.w, 2, 42, &right);
+    Queues::Conn &served = q.connect(0, 100);
+    EXPECT_TRUE(q.run([&] { return served.opened != 1; })) << q.counters();
+    EXPECT_EQ(served.opened, 0);
+    EXPECT_GT(q.counter(1, "rx_foreign"), 0u) << q.counters();
 }
 
 } // namespace

@@ -553,6 +553,117 @@ TEST_F(Sealed, NoPlainEndOnceThereIsAKey)
     EXPECT_TRUE(p.all_free());
 }
 
+// What a peer is called, and the services that it may connect to.
+struct assoc_rights rights_of(const char *name, uint16_t first, uint16_t last)
+{
+    struct assoc_rights r = {};
+
+    snprintf(r.name, sizeof r.name, "%s", name);
+    r.n_services = 1;
+    r.services[0].first = first;
+    r.services[0].last = last;
+    return r;
+}
+
+// A peer that may not use a service hears the same as if nobody listened there, whether anybody
+// does or not. With the right range, the same connection opens.
+TEST_F(Sealed, ServiceThatThePeerMayNotUse)
+{
+    struct assoc_rights others = rights_of("b", 8, 65535), below = rights_of("b", 1, 6),
+                        right = rights_of("b", 7, 7);
+    std::vector<Seen> answers;
+    o.conns = 16;
+    Pair p(o);
+
+    ASSERT_EQ(host_listen(p.b(), 7), 0);
+    path = [&](uint32_t from, rte_mbuf *, const Seen &s, world_fate *) {
+        if (from == 1 && s.type == WIRE_CNTL)
+            answers.push_back(s);
+    };
+    for (const struct assoc_rights *r : {&others, &below}) {
+        uint64_t refused = host_counter_named(p.b(), "drop_not_allowed");
+
+        answers.clear();
+        world_permit(p.w, 1, 42, r);
+        p.connect();
+        EXPECT_TRUE(p.run([&] { return p.opened[0] != 1; }, CLOCK_NS_PER_S)) << p.state();
+        EXPECT_EQ(p.opened[0], -ECONNREFUSED);
+        EXPECT_EQ(p.opened[1], 1) << "the connection that waits goes on waiting";
+        EXPECT_EQ(host_counter_named(p.b(), "drop_not_allowed"), refused + 1);
+        EXPECT_EQ(answers.size(), 1u);
+        p.close();
+        p.wait(100000); // until its completions have come
+    }
+    EXPECT_EQ(host_counter_named(p.b(), "drop_no_listener"), 0u);
+    size_t len = answers.empty() ? 0 : answers[0].payload_len;
+    host_unlisten(p.b(), 7);
+    world_permit(p.w, 1, 42, &right);
+    answers.clear();
+    struct host_connect op = {};
+    op.peer = host_get_config(p.b())->address[0];
+    op.service = 7;
+    int64_t nobody = host_connect(p.a(), &op, world_now(p.w));
+    ASSERT_GE(nobody, 0);
+    EXPECT_TRUE(
+        p.run([&] { return host_counter_named(p.b(), "drop_no_listener") == 1; }, CLOCK_NS_PER_S));
+    p.wait(1000000);
+    ASSERT_EQ(answers.size(), 1u);
+    EXPECT_EQ(answers[0].payload_len, len) << "the two refusals differ";
+    host_close(p.a(), (uint32_t)nobody, WIRE_END_ABORT, world_now(p.w));
+    ASSERT_EQ(host_listen(p.b(), 7), 0);
+    p.connect();
+    EXPECT_TRUE(p.run([&] { return p.opened[0] == 0 && p.opened[1] == 0; }, CLOCK_NS_PER_S))
+        << p.state();
+    p.close();
+}
+
+// A reload that takes a service away from a peer ends the connections to it, and no others.
+TEST_F(Sealed, ServiceThatIsTakenAway)
+{
+    struct assoc_rights right = rights_of("b", 7, 7), other = rights_of("b", 8, 8);
+    Pair p(o);
+
+    world_permit(p.w, 1, 42, &right);
+    p.open();
+    p.recv(10);
+    ASSERT_TRUE(p.run([&] { return p.opened[0] == 0 && p.opened[1] == 0; }, CLOCK_NS_PER_S));
+    world_permit(p.w, 0, 42, &other);
+    world_permit(p.w, 1, 42, &right);
+    p.wait(100000000);
+    EXPECT_FALSE(p.recvs[1][0].done) << "what A's peer may do at A does not concern it";
+    world_permit(p.w, 1, 42, &other);
+    EXPECT_TRUE(p.run([&] { return p.recvs[1][0].done; }, 100000000)) << p.state();
+    EXPECT_EQ(p.recvs[1][0].status, -EACCES);
+    p.close();
+}
+
+// Each side has its own name for the other, once a packet of it was right. A peer that gets
+// another name keeps its connection. A peer that is gone has no name.
+TEST_F(Sealed, NameOfThePeer)
+{
+    struct assoc_rights alice = {}, bob = {}, carol = {};
+    Pair p(o);
+
+    snprintf(alice.name, sizeof alice.name, "alice");
+    snprintf(bob.name, sizeof bob.name, "bob");
+    snprintf(carol.name, sizeof carol.name, "carol");
+    world_permit(p.w, 0, 42, &bob);
+    world_permit(p.w, 1, 42, &alice);
+    p.open();
+    EXPECT_STREQ(host_conn_peer_name(p.a(), p.conn[0]), "") << "B has proved nothing yet";
+    EXPECT_STREQ(host_conn_peer_name(p.b(), p.conn[1]), "");
+    ASSERT_TRUE(p.run([&] { return p.opened[0] == 0 && p.opened[1] == 0; }, CLOCK_NS_PER_S));
+    EXPECT_STREQ(host_conn_peer_name(p.a(), p.conn[0]), "bob");
+    EXPECT_STREQ(host_conn_peer_name(p.b(), p.conn[1]), "alice");
+    world_permit(p.w, 1, 42, &carol);
+    p.wait(1000000);
+    EXPECT_STREQ(host_conn_peer_name(p.b(), p.conn[1]), "carol");
+    ASSERT_EQ(host_control_set_secured(world_control(p.w, 1), nullptr, 0), 0);
+    p.wait(100000000);
+    EXPECT_STREQ(host_conn_peer_name(p.b(), p.conn[1]), "");
+    p.close();
+}
+
 // An attacker changes the bytes of CNTL that are for routers: that can lower a rate, no more.
 TEST_F(Sealed, RouterBytes)
 {
@@ -573,8 +684,8 @@ TEST_F(Sealed, RouterBytes)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
-// Tells A that a router limits its connection to a little more than the time before. Does A believe
-// it?
+// Tells A that a router limits its connection to a little more than the time before. Does A
+// believe it?
 bool limits(Pair &p, wire_rcntl *v, uint64_t proof)
 {
     frame_route r = route_between(*host_get_config(p.b()), *host_get_config(p.a()), false);
@@ -590,7 +701,8 @@ bool limits(Pair &p, wire_rcntl *v, uint64_t proof)
     return info.tx_rate_Bps == v->rate_Bps;
 }
 
-// A router shows by the tag of one of the last 8 CNTL to A that it is on the path. Nobody else can.
+// A router shows by the tag of one of the last 8 CNTL to A that it is on the path. Nobody else
+// can.
 TEST_F(Sealed, RouterProvesThatItIsOnThePath)
 {
     constexpr size_t kLast = 8;
@@ -643,9 +755,9 @@ TEST_F(Sealed, RouterProvesThatItIsOnThePath)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
-// An attacker sends B a million INIT a second from random addresses and, 50,000 of them, from A's.
-// It knows B's public key, and a thousand are so right that B has to compute. A connects all the
-// same.
+// An attacker sends B a million INIT a second from random addresses and, 50,000 of them, from
+// A's. It knows B's public key, and a thousand are so right that B has to compute. A connects
+// all the same.
 TEST_F(Sealed, HandshakeFlood)
 {
     uint64_t seed = test_seed();
