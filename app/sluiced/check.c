@@ -50,6 +50,21 @@ static void report_keys(const struct config *c, const char *unread)
     }
 }
 
+/* Which users may use which services and peers. */
+static void report_access(const struct config *c)
+{
+    for (uint32_t i = 0; i < c->n_services; i++)
+        printf("  service %s: users %s\n", c->services[i].name, c->services[i].users.text);
+    for (uint32_t i = 0; i < c->n_peers; i++) {
+        const struct config_peer *p = &c->peers[i];
+
+        if (p->users.n != 0)
+            printf("  peer %s: users %s\n", p->name, p->users.text);
+        if (p->services.n != 0)
+            printf("  peer %s: services %s\n", p->name, p->services.text);
+    }
+}
+
 enum say_exit check_run(struct config *c, const char *path)
 {
     char err[CONFIG_ERROR_MAX] = "";
@@ -67,6 +82,7 @@ enum say_exit check_run(struct config *c, const char *path)
     report_ports(c);
     if (c->daemon.private_key_file[0] != '\0')
         report_keys(c, err);
+    report_access(c);
     config_keys_free(c);
     return EXIT_OK;
 }

@@ -71,7 +71,7 @@ int route_find(void *daemon, const struct addr *peer);
 
 /* show.c: the callback `show` of struct sessions_config. Returns JSON text to free(), or NULL if
  * `what` is unknown. */
-char *show_text(void *daemon, const char *what);
+char *show_text(void *daemon, const char *what, const struct access_user *viewer);
 
 static inline uint64_t daemon_cycles_ns(const struct daemon *d, uint64_t cycles)
 {

@@ -309,6 +309,7 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
         .quota_bytes = d->config.daemon.quota_bytes,
         .quota_total_bytes = d->config.daemon.quota_total_bytes,
         .unlocked = d->config.daemon.lock == CONFIG_LOCK_NO,
+        .access = access_make(&d->config),
         .hosts = d->hosts,
         .n_hosts = d->n_queues,
         .route = route_find,
@@ -320,6 +321,10 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
     };
     uint32_t i;
 
+    if (cfg.access == NULL) {
+        snprintf(err, err_len, "no memory for client sessions");
+        return -1;
+    }
     d->sessions = sessions_create(&cfg, err, err_len);
     if (d->sessions == NULL)
         return -1;

@@ -55,12 +55,13 @@ enum sluice_flag {
  * Opens a connection to HOST[:PORT], where HOST is a name, an IPv4 address, or an IPv6 address in
  * brackets, and PORT is the service number. Does not wait for the peer: the opening completes with
  * SLUICE_OP_CONNECT. Sends and receives may be submitted at once; data travel right behind the
- * opening packet.
+ * opening packet. -EACCES: the daemon's configuration does not let this user connect to that peer.
  */
 int sluice_connect(struct sluice *s, const char *host_port, uint32_t flags, uint64_t user,
                    struct sluice_conn **conn);
 
-/* Claims a service number on all ports of the daemon. -EADDRINUSE: it is taken. */
+/* Claims a service number on all ports of the daemon. -EADDRINUSE: it is taken; -EACCES: the
+ * daemon's configuration does not give it to this user. */
 int sluice_listen(struct sluice *s, uint16_t port);
 int sluice_unlisten(struct sluice *s, uint16_t port);
 
@@ -157,8 +158,9 @@ void sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out);
 
 /* Gets what the daemon shows, as JSON text to free(): an object with "uptime_ns" and an array. The
  * array has the name `what`, one of "conns", "ports", "workers", "capacity", "history", "trace",
- * "reload", "spread", "clients", "neigh", "port-stats" or "port-xstats" (sluice(1), show). -EINVAL:
- * there is no such name. */
+ * "reload", "spread", "clients", "neigh", "peers", "port-stats" or "port-xstats" (sluice(1), show).
+ * Users other than root and the daemon's own see only what is theirs; the object then has a member
+ * "only_uid". -EINVAL: there is no such name. */
 int sluice_show(struct sluice *s, const char *what, char **json);
 /* Has the daemon make a change that sluice-console(7) lists: `line` is, for example, "set capacity
  * 5Gbit". `answer` (answer_len bytes) gets a remark of one line, or "". -EPERM: only root and the

@@ -37,7 +37,8 @@ const char *sluice_status_text(int status)
         {-EMSGSIZE, "the receive buffer is shorter than the request: post a larger one"},
         {-ECANCELED, "canceled here"},
         {-EHOSTUNREACH, "no host answers at that address: check the address, gateway and cabling"},
-        {-EACCES, "our daemon has no key of that host: add public_key to its section [peer NAME]"},
+        {-EACCES, "our daemon has no key of that host, or the host is not for this user: look at "
+                  "public_key and users in its section [peer NAME]"},
         {-ESHUTDOWN, "the peer's daemon stopped: start it again"},
         {-ECOMM, "the path passes control packets, but no data packet of any size: look for a "
                  "filter on it"},

@@ -66,10 +66,12 @@ static void server_failed(struct server *s, int code)
 }
 
 /* The session refused a call, or ended: prints the error, once. */
+/* -EACCES: this user may not accept on the service. */
 static void server_broken(struct server *s, int err)
 {
     if (s->code == SAY_OK)
-        s->code = say_error(say_code(err, true), "%s", sluice_error(s->loop.session));
+        s->code = say_error(err == -EACCES ? SAY_RESOURCE : say_code(err, true), "%s",
+                            sluice_error(s->loop.session));
 }
 
 /* Submits an accept on the channel with an idle stream, if there is one. 0 or a negative errno. */

@@ -18,9 +18,11 @@ static void receiver_failed(struct receiver *r, int code)
         r->code = code;
 }
 
+/* -EACCES: this user may not accept on the service. */
 static int receiver_resource(struct receiver *r, int err)
 {
-    return say_error(say_code(err, true), "%s", sluice_error(r->loop.session));
+    return say_error(err == -EACCES ? SAY_RESOURCE : say_code(err, true), "%s",
+                     sluice_error(r->loop.session));
 }
 
 /* Number of accepted peers that are served, or (served false) that are not. */
@@ -142,7 +144,9 @@ static void receiver_accepted(struct receiver *r, int status)
 {
     if (status != 0 && status != -ECONNRESET && status != -ETIMEDOUT && status != -ECANCELED) {
         if (r->code == SAY_OK)
-            r->code = say_error(say_code(status, true), "%s", sluice_status_text(status));
+            r->code = say_error(say_code(status, true), "%s",
+                                status == -ENOTCONN ? sluice_error(r->loop.session)
+                                                    : sluice_status_text(status));
         r->accepting = false;
     }
     r->short_of_memory = false;

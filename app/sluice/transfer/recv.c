@@ -33,7 +33,8 @@ const char command_recv_help[] =
     "  -h, --help          show this help\n"
     "\n"
     "Exit status: 0 all files arrived, 1 transfer failed, 2 usage error, 3 no daemon,\n"
-    "5 local file error, 7 port in use, or out of memory, quota or other resources.\n"
+    "5 local file error, 7 port in use or not for this user, or out of memory, quota\n"
+    "or other resources.\n"
     "Manual: sluice(1).\n";
 
 enum {

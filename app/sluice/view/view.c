@@ -336,6 +336,18 @@ static void rows_print(const struct view *v, const json_t *rows)
     }
 }
 
+/* Says that the daemon has left out what belongs to other users, if it has. */
+static void only_note(const json_t *top)
+{
+    const json_t *uid = json_object_get(top, "only_uid");
+
+    if (uid == NULL)
+        return;
+    fflush(stdout);
+    fprintf(stderr, "only what belongs to user %lld is shown; root sees everything\n",
+            (long long)json_integer_value(uid));
+}
+
 /* ---- views -------------------------------------------------------------------------------- */
 
 int view_print(const struct view *v, struct sluice *s, const struct view_filter *filter, bool json,
@@ -357,6 +369,7 @@ int view_print(const struct view *v, struct sluice *s, const struct view_filter 
         table_json(top, stdout);
     } else {
         rows_print(v, rows);
+        only_note(top);
     }
     json_decref(top);
     return code;

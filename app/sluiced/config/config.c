@@ -57,7 +57,8 @@ static int load_entry(struct load *l, const char *section, const struct config_k
         const char *section;
     } all[] = {{config_daemon_keys, "daemon"},
                {config_port_keys, "port NAME"},
-               {config_peer_keys, "peer NAME"}};
+               {config_peer_keys, "peer NAME"},
+               {config_service_keys, "service N"}};
     char err[CONFIG_ERROR_MAX];
 
     if (key == NULL) {
@@ -90,12 +91,14 @@ static int load_entries(struct load *l, struct rte_cfgfile *file, const char *se
     return rc;
 }
 
-/* The name after "port" or "peer" (kind), or NULL if the section is of another kind. */
+/* The name after "port", "peer" or "service" (kind), or NULL if the section is of another kind. */
 static const char *section_name(const char *section, const char *kind)
 {
-    if (strncmp(section, kind, 4) != 0 || (section[4] != ' ' && section[4] != '\t'))
+    size_t len = strlen(kind);
+
+    if (strncmp(section, kind, len) != 0 || (section[len] != ' ' && section[len] != '\t'))
         return NULL;
-    section += 4;
+    section += len;
     return section + strspn(section, " \t");
 }
 
@@ -144,9 +147,38 @@ static int load_port(struct load *l, struct rte_cfgfile *file, const char *secti
     return load_named(l, file, section, name, config_port_keys, p, p->name, &p->line);
 }
 
+static int load_service(struct load *l, struct rte_cfgfile *file, const char *section,
+                        const char *name)
+{
+    struct config_service *s;
+    uint64_t number = 0;
+
+    if (strcmp(name, "*") != 0 &&
+        (value_number(name, &number) != NULL || number < 1 || number > UINT16_MAX))
+        return load_error(l, section, NULL,
+                          "\"%.40s\" is no service; write a number from 1 to 65535, or * for all "
+                          "that have no section",
+                          name);
+    for (uint32_t i = 0; i < l->c->n_services; i++)
+        if (l->c->services[i].number == number)
+            return load_error(l, section, NULL, "the service occurs twice; merge its sections");
+    if (l->c->n_services == CONFIG_SERVICE_SECTIONS_MAX)
+        return load_error(l, section, NULL, "more than %d services; let [service *] stand for some",
+                          CONFIG_SERVICE_SECTIONS_MAX);
+    s = &l->c->services[l->c->n_services++];
+    s->number = (uint32_t)number;
+    if (load_named(l, file, section, name, config_service_keys, s, s->name, &s->line) != 0)
+        return -EINVAL;
+    if (s->users.n == 0)
+        return load_error(l, section, NULL,
+                          "has no users; add users = NAME @GROUP, or users = root for nobody else");
+    return 0;
+}
+
 static int load_section(struct load *l, struct rte_cfgfile *file, const char *section)
 {
     const char *name = section_name(section, "port"), *peer = section_name(section, "peer");
+    const char *service = section_name(section, "service");
 
     if (strcmp(section, "daemon") == 0)
         return load_entries(l, file, section, config_daemon_keys, &l->c->daemon);
@@ -154,10 +186,16 @@ static int load_section(struct load *l, struct rte_cfgfile *file, const char *se
         return load_port(l, file, section, name);
     if (peer != NULL)
         return load_peer(l, file, section, peer);
+    if (service != NULL)
+        return load_service(l, file, section, service);
     if (strcmp(section, "peer") == 0)
         return load_error(l, section, NULL, "a peer without a name; write [peer NAME]");
     if (strcmp(section, "port") == 0)
         return load_error(l, section, NULL, "a port without a name; write [port NAME]");
+    if (strcmp(section, "service") == 0)
+        return load_error(l, section, NULL,
+                          "a service without a number; write [service N], or [service *] for all "
+                          "that have no section");
     if (value_distance(section, "daemon") <= 2)
         return load_error(l, section, NULL, "unknown section; did you mean [daemon]?");
     return load_error(l, section, NULL, "unknown section; did you mean [daemon] or [port %s]?",
@@ -364,6 +402,10 @@ static int check_keys(struct load *l, const char *section, uint32_t index)
 {
     const struct config_peer *p = &l->c->peers[index];
 
+    /* An address alone proves nothing: a list would only seem to protect. */
+    if (p->services.n != 0 && !config_peer_secured(p))
+        return load_error(l, section, "services",
+                          "the peer has no public_key, which it needs first; add public_key");
     if (!config_peer_secured(p))
         return p->shared_key_file[0] == '\0'
                    ? 0

@@ -16,21 +16,23 @@
 #include <stdint.h>
 
 #include "crypto/key.h"
+#include "sluiced/config/config_users.h"
 #include "wire/addr.h"
 
-#define CONFIG_PEERS_MAX      64
-#define CONFIG_PORTS_MAX      16
-#define CONFIG_WORKERS_MAX    64  /* of all ports together */
-#define CONFIG_NAME_MAX       56  /* name of a port or peer, with its final 0 */
-#define CONFIG_VALUE_MAX      256 /* as CFG_VALUE_LEN of rte_cfgfile */
-#define CONFIG_SOCKET_MAX     108 /* as sun_path of struct sockaddr_un */
-#define CONFIG_GROUP_MAX      64  /* name of a group, with its final 0 */
-#define CONFIG_LCORES_MAX     32
-#define CONFIG_NEIGHBORS_MAX  8
-#define CONFIG_ERROR_MAX      512
-#define CONFIG_FILE_DEFAULT   "/etc/sluice/sluiced.conf"
-#define CONFIG_SOCKET_DEFAULT "/run/sluice/sluiced.sock"
-#define CONFIG_LCORE_ANY      UINT32_MAX
+#define CONFIG_PEERS_MAX            64
+#define CONFIG_SERVICE_SECTIONS_MAX 64
+#define CONFIG_PORTS_MAX            16
+#define CONFIG_WORKERS_MAX          64  /* of all ports together */
+#define CONFIG_NAME_MAX             56  /* name of a port or peer, with its final 0 */
+#define CONFIG_VALUE_MAX            256 /* as CFG_VALUE_LEN of rte_cfgfile */
+#define CONFIG_SOCKET_MAX           108 /* as sun_path of struct sockaddr_un */
+#define CONFIG_GROUP_MAX            64  /* name of a group, with its final 0 */
+#define CONFIG_LCORES_MAX           32
+#define CONFIG_NEIGHBORS_MAX        8
+#define CONFIG_ERROR_MAX            512
+#define CONFIG_FILE_DEFAULT         "/etc/sluice/sluiced.conf"
+#define CONFIG_SOCKET_DEFAULT       "/run/sluice/sluiced.sock"
+#define CONFIG_LCORE_ANY            UINT32_MAX
 
 /* What a worker does after an iteration that found no work. */
 enum config_idle {
@@ -182,13 +184,24 @@ struct config_peer {
     uint64_t all_min_Bps, all_ceiling_Bps;  /* of all connections together; 0: none */
     uint8_t public_key[KEY_BYTES];          /* all zero: none */
     char shared_key_file[CONFIG_VALUE_MAX]; /* "": none */
+    struct config_users users;              /* may open connections to it */
+    struct config_services services;        /* that it may connect to; needs a public key */
+};
+
+/* The users that may accept on a service. */
+struct config_service {
+    char name[CONFIG_NAME_MAX]; /* its number; "*": all that have no section */
+    uint32_t line;
+    uint32_t number; /* 0: all that have no section */
+    struct config_users users;
 };
 
 struct config {
     struct config_daemon daemon;
-    uint32_t n_ports, n_peers;
+    uint32_t n_ports, n_peers, n_services;
     struct config_port ports[CONFIG_PORTS_MAX];
     struct config_peer peers[CONFIG_PEERS_MAX];
+    struct config_service services[CONFIG_SERVICE_SECTIONS_MAX];
     struct config_secrets *secrets; /* config_keys.h; NULL: no private key, or none was read */
 };
 

@@ -8,7 +8,7 @@
 #include "crypto/secret.h"
 #include "sluiced/config/config_keys.h"
 
-/* Keys that can change while the daemon runs. All keys of peers can, too. */
+/* Keys that can change while the daemon runs. All keys of peers and services can, too. */
 static const char *const live_daemon[] = {"quota", "quota_total", "idle", "log_level", NULL};
 static const char *const live_port[] = {"capacity", NULL};
 
@@ -16,7 +16,7 @@ bool config_key_live(const struct config_key *keys, const char *name)
 {
     const char *const *live = keys == config_daemon_keys ? live_daemon : live_port;
 
-    if (keys == config_peer_keys)
+    if (keys == config_peer_keys || keys == config_service_keys)
         return true;
     for (; *live != NULL; live++)
         if (strcmp(*live, name) == 0)
@@ -54,6 +54,10 @@ static size_t field_bytes(const struct config_key *key)
         return sizeof(struct config_range);
     case CONFIG_PUBLIC:
         return KEY_BYTES;
+    case CONFIG_USERS:
+        return sizeof(struct config_users);
+    case CONFIG_SERVICES:
+        return sizeof(struct config_services);
     }
     return 0;
 }
@@ -126,6 +130,14 @@ static const struct config_peer *peer_named(const struct config *c, const char *
     return NULL;
 }
 
+static const struct config_service *service_named(const struct config *c, uint32_t number)
+{
+    for (uint32_t i = 0; i < c->n_services; i++)
+        if (c->services[i].number == number)
+            return &c->services[i];
+    return NULL;
+}
+
 static void diff_ports(const struct diff *d, const struct config *now, const struct config *next)
 {
     for (uint32_t i = 0; i < next->n_ports; i++) {
@@ -169,6 +181,21 @@ static void diff_peers(const struct diff *d, const struct config *now, const str
         d->tell(d->ctx, "order of the [peer] sections", true);
 }
 
+static void diff_services(const struct diff *d, const struct config *now, const struct config *next)
+{
+    for (uint32_t i = 0; i < next->n_services; i++) {
+        const struct config_service *s = &next->services[i], *old = service_named(now, s->number);
+
+        if (old == NULL)
+            diff_section(d, "service", s->name, true, true);
+        else
+            diff_keys(d, "service", s->name, config_service_keys, old, s);
+    }
+    for (uint32_t i = 0; i < now->n_services; i++)
+        if (service_named(next, now->services[i].number) == NULL)
+            diff_section(d, "service", now->services[i].name, false, true);
+}
+
 void config_diff(const struct config *now, const struct config *next, config_diff_fn *tell,
                  void *ctx)
 {
@@ -179,6 +206,7 @@ void config_diff(const struct config *now, const struct config *next, config_dif
         tell(ctx, "[daemon] the key in private_key_file", false);
     diff_ports(&d, now, next);
     diff_peers(&d, now, next);
+    diff_services(&d, now, next);
 }
 
 static void take_keys(const struct config_key *keys, void *now, const void *next)
@@ -200,4 +228,6 @@ void config_take_live(struct config *now, const struct config *next)
     config_keys_take(now, next);
     now->n_peers = next->n_peers;
     memcpy(now->peers, next->peers, sizeof now->peers);
+    now->n_services = next->n_services;
+    memcpy(now->services, next->services, sizeof now->services);
 }

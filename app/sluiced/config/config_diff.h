@@ -16,7 +16,7 @@ bool config_key_live(const struct config_key *keys, const char *name);
 
 /* Called with each difference in words: "[port p0] capacity", "[peer a], which is new". */
 typedef void config_diff_fn(void *ctx, const char *what, bool live);
-/* Matches ports and peers by their names. */
+/* Matches ports, peers and services by their names. */
 void config_diff(const struct config *now, const struct config *next, config_diff_fn *tell,
                  void *ctx);
 /* Copies the live keys from *next to *now; afterwards config_diff() finds only the other

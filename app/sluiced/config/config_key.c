@@ -25,9 +25,10 @@ static const char *const cipher_words[] = {"aes-128-gcm", "aes-256-gcm", "chacha
 static const char *const library_words[] = {"auto", "libipsec-mb", "libcrypto", NULL};
 static const char *const sum_words[] = {"auto", "none", "software", "offload", NULL};
 
-#define DAEMON(field) offsetof(struct config_daemon, field)
-#define PORT(field)   offsetof(struct config_port, field)
-#define PEER(field)   offsetof(struct config_peer, field)
+#define DAEMON(field)  offsetof(struct config_daemon, field)
+#define PORT(field)    offsetof(struct config_port, field)
+#define PEER(field)    offsetof(struct config_peer, field)
+#define SERVICE(field) offsetof(struct config_service, field)
 
 const struct config_key config_daemon_keys[] = {
     {"socket", CONFIG_TEXT, DAEMON(socket), 1, CONFIG_SOCKET_MAX - 1, false, CONFIG_SOCKET_DEFAULT,
@@ -125,6 +126,13 @@ const struct config_key config_peer_keys[] = {
      "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=", NULL},
     {"shared_key_file", CONFIG_TEXT, PEER(shared_key_file), 1, CONFIG_VALUE_MAX - 1, false, NULL,
      "/etc/sluice/shared.key", NULL},
+    {"users", CONFIG_USERS, PEER(users), 0, 0, false, NULL, "1001 @users", NULL},
+    {"services", CONFIG_SERVICES, PEER(services), 0, 0, false, NULL, "7000 7100-7199", NULL},
+    {NULL, 0, 0, 0, 0, false, NULL, NULL, NULL},
+};
+
+const struct config_key config_service_keys[] = {
+    {"users", CONFIG_USERS, SERVICE(users), 0, 0, false, NULL, "1001 @users", NULL},
     {NULL, 0, 0, 0, 0, false, NULL, NULL, NULL},
 };
 

@@ -28,6 +28,8 @@ enum config_kind {
     CONFIG_RANGE,     /* struct config_range */
     CONFIG_NEIGHBORS, /* struct config_neighbors */
     CONFIG_PUBLIC,    /* u8[KEY_BYTES]: a public key */
+    CONFIG_USERS,     /* struct config_users */
+    CONFIG_SERVICES,  /* struct config_services */
 };
 
 struct config_key {
@@ -45,6 +47,7 @@ struct config_key {
 extern const struct config_key config_daemon_keys[];
 extern const struct config_key config_port_keys[];
 extern const struct config_key config_peer_keys[];
+extern const struct config_key config_service_keys[];
 
 const struct config_key *config_key_find(const struct config_key *keys, const char *name);
 /* The key with the most similar name, NULL if none is similar. */

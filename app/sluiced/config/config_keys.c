@@ -2,6 +2,7 @@
 /* See config_keys.h. */
 #include "sluiced/config/config_keys.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -83,6 +84,18 @@ static int read_self(const struct reading *r, struct noise_self *self)
     return rc;
 }
 
+static void read_rights(const struct config_peer *p, struct assoc_rights *out)
+{
+    static_assert(CONFIG_NAME_MAX <= ASSOC_NAME_MAX && CONFIG_SERVICES_MAX <= ASSOC_RANGES_MAX,
+                  "they fit");
+    snprintf(out->name, sizeof out->name, "%s", p->name);
+    out->n_services = p->services.n;
+    for (uint32_t i = 0; i < p->services.n; i++) {
+        out->services[i].first = (uint16_t)p->services.range[i].first;
+        out->services[i].last = (uint16_t)p->services.range[i].last;
+    }
+}
+
 static int read_peer(const struct reading *r, const struct config_peer *p,
                      const struct noise_self *self, struct assoc_peer *out)
 {
@@ -90,6 +103,7 @@ static int read_peer(const struct reading *r, const struct config_peer *p,
     int rc;
 
     memcpy(out->public_key, p->public_key, sizeof out->public_key);
+    read_rights(p, &out->rights);
     for (int f = 0; f < 2; f++) {
         out->address[f] = p->address[f].addr;
         out->prefix_len[f] = (uint8_t)p->address[f].len;

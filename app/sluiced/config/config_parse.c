@@ -298,6 +298,24 @@ static int set_public(const struct set *s, uint8_t *out)
     return 0;
 }
 
+static int set_users(const struct set *s, struct config_users *out)
+{
+    char cause[128];
+
+    if (config_users_parse(s->text, out, cause, sizeof cause) != 0)
+        return set_error(s, cause, "names or numbers of users, and groups behind an @");
+    return 0;
+}
+
+static int set_services(const struct set *s, struct config_services *out)
+{
+    char cause[128];
+
+    if (config_services_parse(s->text, out, cause, sizeof cause) != 0)
+        return set_error(s, cause, "numbers from 1 to 65535, ranges of them, or none");
+    return 0;
+}
+
 static int set_text(const struct set *s, char *out)
 {
     char cause[64];
@@ -350,6 +368,10 @@ int config_key_parse(const struct config_key *key, const char *text, void *base,
         return set_neighbors(&s, field);
     case CONFIG_PUBLIC:
         return set_public(&s, field);
+    case CONFIG_USERS:
+        return set_users(&s, field);
+    case CONFIG_SERVICES:
+        return set_services(&s, field);
     }
     return -EINVAL;
 }

@@ -62,6 +62,17 @@ void reload_log_level(uint32_t level)
         rte_log_set_level_pattern("lib.telemetry", RTE_LOG_ERR);
 }
 
+/* Passes on which users may use which services and peers. */
+static void apply_access(struct daemon *d)
+{
+    struct access *a = access_make(&d->config);
+
+    if (a != NULL)
+        sessions_set_access(d->sessions, a);
+    else
+        say("reload: no memory, so users keep the access that they had; free some, and reload");
+}
+
 /* Passes the live keys of d->config to those that use them. */
 static void apply(struct daemon *d, bool log)
 {
@@ -71,6 +82,7 @@ static void apply(struct daemon *d, bool log)
         worker_set_idle(&d->workers[i], (enum config_idle)d->config.daemon.idle);
     sessions_set_quota(d->sessions, d->config.daemon.quota_bytes,
                        d->config.daemon.quota_total_bytes);
+    apply_access(d);
     for (uint32_t i = 0; i < d->n_ports; i++) {
         host_control_set_capacity(d->controls[i], d->config.ports[i].capacity_Bps);
         start_peers(&d->config, d->controls[i]);
@@ -117,7 +129,7 @@ void reload_run(struct daemon *d)
     free(next);
 }
 
-json_t *reload_json(const struct daemon *d)
+json_t *reload_json(const struct daemon *d, const struct access_user *viewer)
 {
     const struct reload *r = d->reload;
     json_t *list = json_array(), *o;
@@ -127,11 +139,13 @@ json_t *reload_json(const struct daemon *d)
     o = json_object();
     put_count(o, "number", r->number);
     put_count(o, "ago_ns", clock_monotonic_ns() - r->when_ns);
-    put_text(o, "file", d->config_path);
     put_flag(o, "good", r->good);
-    put_text(o, "error", r->err);
-    json_object_set(o, "changed", r->changed);
-    json_object_set(o, "restart", r->restart);
+    if (viewer->all) {
+        put_text(o, "file", d->config_path);
+        put_text(o, "error", r->err);
+        json_object_set(o, "changed", r->changed);
+        json_object_set(o, "restart", r->restart);
+    }
     json_array_append_new(list, o);
     return list;
 }

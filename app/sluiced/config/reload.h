@@ -13,13 +13,15 @@
 
 #include <jansson.h>
 
+struct access_user;
 struct daemon;
 struct reload;
 
 /* Reads the daemon's file, applies the changes that need no restart, and logs all changes. */
 void reload_run(struct daemon *d);
-/* The last reload, as an array of one object; empty if there was none. See show.c. */
-json_t *reload_json(const struct daemon *d);
+/* The last reload, as an array of one object; empty if there was none. See show.c. What has
+ * changed, or what is wrong with the file, is for viewers that see everything. */
+json_t *reload_json(const struct daemon *d, const struct access_user *viewer);
 void reload_free(struct daemon *d);
 
 /* Sets DPDK's log level (enum config_log). Called at start if the level is not the default, and at

@@ -67,7 +67,7 @@ void count_free(struct daemon *d)
     }
 }
 
-json_t *count_stats_json(const struct daemon *d)
+json_t *count_stats_json(const struct daemon *d, const struct access_user *viewer)
 {
     json_t *list = json_array();
 
@@ -117,7 +117,7 @@ static void xstats_add(json_t *list, const struct daemon *d, uint32_t port)
     free(x);
 }
 
-json_t *count_xstats_json(const struct daemon *d)
+json_t *count_xstats_json(const struct daemon *d, const struct access_user *viewer)
 {
     json_t *list = json_array();
 

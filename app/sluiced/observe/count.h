@@ -13,6 +13,7 @@
 
 #include <rte_ethdev.h>
 
+struct access_user;
 struct daemon;
 
 /* One port's counters when they were last cleared. */
@@ -31,7 +32,7 @@ void count_free(struct daemon *d);
 void count_stats_put(json_t *o, const struct rte_eth_stats *now, const struct rte_eth_stats *then);
 
 /* JSON lists for show.c. */
-json_t *count_stats_json(const struct daemon *d);
-json_t *count_xstats_json(const struct daemon *d);
+json_t *count_stats_json(const struct daemon *d, const struct access_user *viewer);
+json_t *count_xstats_json(const struct daemon *d, const struct access_user *viewer);
 
 #endif

@@ -20,6 +20,7 @@
 #include "sluiced/observe/show_peers.h"
 #include "sluiced/observe/show_spread.h"
 #include "sluiced/observe/trace_show.h"
+#include "sluiced/observe/viewer.h"
 
 /* ---- connections ------------------------------------------------------------------------- */
 
@@ -97,7 +98,7 @@ json_t *show_conn(const struct port_queue *q, uint32_t number, const struct host
     return o;
 }
 
-static json_t *conns_json(const struct daemon *d)
+static json_t *conns_json(const struct daemon *d, const struct access_user *viewer)
 {
     json_t *list = json_array();
     uint32_t i, k;
@@ -108,7 +109,7 @@ static json_t *conns_json(const struct daemon *d)
         for (k = 0; k < limit; k++) {
             struct host_conn_info info;
 
-            if (host_conn_info(d->hosts[i], k, &info)) {
+            if (host_conn_info(d->hosts[i], k, &info) && viewer_sees_conn(d, viewer, &info)) {
                 json_t *o = show_conn(&d->queues[i], k, &info);
 
                 put_override(o, d, &d->queues[i], k);
@@ -257,7 +258,7 @@ json_t *show_port(const struct daemon *d, uint32_t p)
     return o;
 }
 
-static json_t *ports_json(const struct daemon *d)
+static json_t *ports_json(const struct daemon *d, const struct access_user *viewer)
 {
     json_t *list = json_array();
     uint32_t p;
@@ -303,7 +304,7 @@ json_t *show_worker(const struct daemon *d, uint32_t i)
     return o;
 }
 
-static json_t *workers_json(const struct daemon *d)
+static json_t *workers_json(const struct daemon *d, const struct access_user *viewer)
 {
     json_t *list = json_array();
     uint32_t i;
@@ -344,7 +345,7 @@ json_t *show_capacity(const struct daemon *d, uint32_t p, const struct host_capa
     return o;
 }
 
-static json_t *capacity_json(const struct daemon *d)
+static json_t *capacity_json(const struct daemon *d, const struct access_user *viewer)
 {
     json_t *list = json_array();
 
@@ -364,17 +365,19 @@ uint64_t show_uptime_ns(const struct daemon *d)
 
 /* ---- clients and neighbours ---------------------------------------------------------------- */
 
-static json_t *clients_json(const struct daemon *d)
+static json_t *clients_json(const struct daemon *d, const struct access_user *viewer)
 {
-    return sessions_json(d->sessions);
+    return sessions_json(d->sessions, viewer);
 }
 
-static json_t *neigh_json(const struct daemon *d)
+/* The stations that the host talks to concern all users, so only viewers that see everything see
+ * them. */
+static json_t *neigh_json(const struct daemon *d, const struct access_user *viewer)
 {
     json_t *list = json_array();
     uint64_t now = clock_now();
 
-    for (uint32_t i = 0; i < d->n_queues; i++)
+    for (uint32_t i = 0; viewer->all && i < d->n_queues; i++)
         for (uint32_t k = 0; k < HOST_NEIGHBORS_MAX; k++) {
             struct host_neighbor n;
             char text[ADDR_TEXT_MAX], mac[18] = "";
@@ -415,9 +418,17 @@ void show_decision(FILE *f, const char *port, uint64_t ago_ns, const struct host
     putc('}', f);
 }
 
+/* Is the decision about a port? Those about connections are for viewers that see everything: a
+ * connection's number may have been another user's. */
+static bool decision_shown(const struct access_user *viewer, const struct host_decision *x)
+{
+    return viewer->all || x->decided == HOST_DECIDED_CAPACITY;
+}
+
 /* Writes text, because there are some thousands of rows: making objects of them would hold up
  * control for so long that workers would report a stall. */
-static char *history_text(const struct daemon *d, uint64_t uptime_ns)
+static char *history_text(const struct daemon *d, const struct access_user *viewer,
+                          uint64_t uptime_ns)
 {
     uint64_t now = clock_now();
     const char *between = "";
@@ -425,7 +436,7 @@ static char *history_text(const struct daemon *d, uint64_t uptime_ns)
 
     if (!put_file_open(&text))
         return NULL;
-    fprintf(text.f, "{\"uptime_ns\":%" PRIu64 ",\"history\":[", uptime_ns);
+    viewer_begin(text.f, viewer, uptime_ns, "history");
     for (uint32_t p = 0; p < d->n_ports; p++) {
         struct host_decision some[64];
         char *port = put_quoted(d->ports[p].cfg->name);
@@ -434,8 +445,11 @@ static char *history_text(const struct daemon *d, uint64_t uptime_ns)
 
         while (port != NULL &&
                (n = host_control_history(d->controls[p], from, some, RTE_DIM(some))) > 0) {
-            for (uint32_t i = 0; i < n; i++, between = ",") {
+            for (uint32_t i = 0; i < n; i++) {
+                if (!decision_shown(viewer, &some[i]))
+                    continue;
                 fputs(between, text.f);
+                between = ",";
                 show_decision(text.f, port, daemon_cycles_ns(d, now - some[i].time), &some[i]);
             }
             from = some[n - 1].number + 1;
@@ -446,33 +460,29 @@ static char *history_text(const struct daemon *d, uint64_t uptime_ns)
     return put_file_text(&text);
 }
 
-char *show_text(void *daemon, const char *what)
+char *show_text(void *daemon, const char *what, const struct access_user *viewer)
 {
     static const struct {
         const char *what;
-        json_t *(*make)(const struct daemon *d);
+        json_t *(*make)(const struct daemon *d, const struct access_user *viewer);
+        bool whole; /* shows the same to everybody */
     } shows[] = {
-        {"conns", conns_json},
-        {"ports", ports_json},
-        {"workers", workers_json},
-        {"capacity", capacity_json},
-        {"reload", reload_json},
-        {"clients", clients_json},
-        {"neigh", neigh_json},
-        {"peers", show_peers},
-        {"port-stats", count_stats_json},
-        {"port-xstats", count_xstats_json},
+        {"conns", conns_json, false},           {"ports", ports_json, true},
+        {"workers", workers_json, true},        {"capacity", capacity_json, true},
+        {"reload", reload_json, false},         {"clients", clients_json, false},
+        {"neigh", neigh_json, false},           {"peers", show_peers, false},
+        {"port-stats", count_stats_json, true}, {"port-xstats", count_xstats_json, true},
     };
     const struct daemon *d = daemon;
     uint64_t uptime_ns = show_uptime_ns(d);
     size_t i;
 
     if (strcmp(what, "history") == 0)
-        return history_text(d, uptime_ns);
+        return history_text(d, viewer, uptime_ns);
     if (strcmp(what, "trace") == 0)
-        return trace_show(d, uptime_ns);
+        return trace_show(d, viewer, uptime_ns);
     if (strcmp(what, "spread") == 0)
-        return show_spreads(d, uptime_ns);
+        return show_spreads(d, viewer, uptime_ns);
     for (i = 0; i < RTE_DIM(shows); i++) {
         json_t *o;
         char *text;
@@ -481,7 +491,9 @@ char *show_text(void *daemon, const char *what)
             continue;
         o = json_object();
         put_count(o, "uptime_ns", uptime_ns);
-        json_object_set_new(o, shows[i].what, shows[i].make(d));
+        if (!viewer->all && !shows[i].whole)
+            put_count(o, "only_uid", viewer->uid);
+        json_object_set_new(o, shows[i].what, shows[i].make(d, viewer));
         text = json_dumps(o, JSON_COMPACT);
         json_decref(o);
         return text;

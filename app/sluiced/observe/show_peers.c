@@ -46,7 +46,7 @@ static json_t *peer_json(const struct daemon *d, uint32_t port, uint32_t i)
     return o;
 }
 
-json_t *show_peers(const struct daemon *d)
+json_t *show_peers(const struct daemon *d, const struct access_user *viewer)
 {
     json_t *list = json_array();
 
@@ -54,7 +54,8 @@ json_t *show_peers(const struct daemon *d)
         if (d->config.ports[p].security == HOST_SECURITY_NONE)
             continue;
         for (uint32_t i = 0; i < d->config.secrets->n_peers; i++)
-            json_array_append_new(list, peer_json(d, p, i));
+            if (access_allows(&d->config.peers[d->config.secrets->section[i]].users, viewer))
+                json_array_append_new(list, peer_json(d, p, i));
     }
     return list;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "sluiced/observe/put.h"
+#include "sluiced/observe/viewer.h"
 #include "wire/addr.h"
 
 static void put_spread(FILE *f, const char *what, const char *unit, const struct spread *s)
@@ -42,17 +43,25 @@ bool show_spread(FILE *f, const char *before, const struct port_queue *q, uint32
     return true;
 }
 
-char *show_spreads(const struct daemon *d, uint64_t uptime_ns)
+static bool seen(const struct daemon *d, const struct access_user *viewer, uint32_t queue,
+                 uint32_t number)
+{
+    struct host_conn_info info;
+
+    return host_conn_info(d->hosts[queue], number, &info) && viewer_sees_conn(d, viewer, &info);
+}
+
+char *show_spreads(const struct daemon *d, const struct access_user *viewer, uint64_t uptime_ns)
 {
     const char *between = "";
     struct put_file text;
 
     if (!put_file_open(&text))
         return NULL;
-    fprintf(text.f, "{\"uptime_ns\":%" PRIu64 ",\"spread\":[", uptime_ns);
+    viewer_begin(text.f, viewer, uptime_ns, "spread");
     for (uint32_t i = 0; i < d->n_queues; i++)
         for (uint32_t k = 0; k < host_conn_limit(d->hosts[i]); k++)
-            if (show_spread(text.f, between, &d->queues[i], k))
+            if (seen(d, viewer, i, k) && show_spread(text.f, between, &d->queues[i], k))
                 between = ",";
     fputs("]}", text.f);
     return put_file_text(&text);

@@ -12,8 +12,8 @@
 /* Writes `before` and one connection's histograms, as the text of a JSON object. If the connection
  * is free, writes nothing and returns false. Any thread may call this. */
 bool show_spread(FILE *f, const char *before, const struct port_queue *q, uint32_t number);
-/* {"uptime_ns": ..., "spread": [...]} of all connections, to free(); NULL: no memory. Any thread
- * may call this. */
-char *show_spreads(const struct daemon *d, uint64_t uptime_ns);
+/* {"uptime_ns": ..., "spread": [...]} of all connections that the viewer sees, to free(); NULL: no
+ * memory. For the control lcore. */
+char *show_spreads(const struct daemon *d, const struct access_user *viewer, uint64_t uptime_ns);
 
 #endif

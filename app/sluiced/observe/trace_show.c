@@ -12,12 +12,14 @@
 #include "sluiced/observe/names.h"
 #include "sluiced/observe/put.h"
 #include "sluiced/observe/show.h"
+#include "sluiced/observe/viewer.h"
 
 struct rows {
     const struct daemon *d;
     FILE *f;
     const char *between;
     uint64_t now;
+    bool conns; /* events of connections, too */
 };
 
 static void row_put(struct rows *r, const char *port, int worker, const struct trace_event *e)
@@ -44,20 +46,20 @@ static void ring_put(struct rows *r, const char *port, int worker, const struct 
     struct trace_event e;
 
     for (uint64_t n = trace_first(t); quoted != NULL && n < count; n++)
-        if (trace_read(t, n, &e))
+        if (trace_read(t, n, &e) && (r->conns || e.conn == TRACE_NO_CONN))
             row_put(r, quoted, worker, &e);
     free(quoted);
 }
 
-char *trace_show(const struct daemon *d, uint64_t uptime_ns)
+char *trace_show(const struct daemon *d, const struct access_user *viewer, uint64_t uptime_ns)
 {
     struct put_file text;
-    struct rows r = {d, NULL, "", clock_now()};
+    struct rows r = {d, NULL, "", clock_now(), viewer->all};
 
     if (!put_file_open(&text))
         return NULL;
     r.f = text.f;
-    fprintf(r.f, "{\"uptime_ns\":%" PRIu64 ",\"trace\":[", uptime_ns);
+    viewer_begin(r.f, viewer, uptime_ns, "trace");
     for (uint32_t i = 0; i < d->n_queues; i++)
         ring_put(&r, d->queues[i].port->cfg->name, d->queues[i].queue, host_trace(d->hosts[i]));
     for (uint32_t p = 0; p < d->n_ports; p++)

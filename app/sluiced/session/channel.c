@@ -19,7 +19,8 @@ static struct rte_ring *channel_ring(const struct channels *c, const char *way, 
 {
     char name[RTE_RING_NAMESIZE];
 
-    /* 4 places per session: it has at most one request, one DETACH and one fault under way. */
+    /* 4 places per session: it has at most one request, one DETACH and one fault under way. One
+     * CHANNEL_ACCESS has room in those. */
     snprintf(name, sizeof name, "ch%s%p", way, (const void *)c);
     return rte_ring_create_elem(name, sizeof(struct channel_message),
                                 rte_align32pow2(4 * sessions + 1), SOCKET_ID_ANY,
@@ -146,13 +147,25 @@ static void channel_detach(struct channels *c, struct channel_session *cs, enum 
         channel_unlisten(c, cs, cs->services[0]);
 }
 
-static void channel_obey(struct channels *c, const struct channel_message *m)
+static void channel_access(struct channels *c, const struct channel_message *m, uint64_t now)
+{
+    c->access = m->data;
+    for (uint32_t i = 0; i < c->n_attached; i++)
+        channel_deny(c, c->attached[i], now);
+    channel_answer(c, m, 0);
+}
+
+static void channel_obey(struct channels *c, const struct channel_message *m, uint64_t now)
 {
     struct channel_session *cs;
     int status = 0;
 
     if (m->type == CHANNEL_ATTACH) {
         channel_attach(c, m);
+        return;
+    }
+    if (m->type == CHANNEL_ACCESS) {
+        channel_access(c, m, now);
         return;
     }
     CHECK(m->slot < c->max_sessions);
@@ -183,13 +196,13 @@ static void channel_obey(struct channels *c, const struct channel_message *m)
     channel_answer(c, m, status);
 }
 
-static uint32_t channel_messages(struct channels *c)
+static uint32_t channel_messages(struct channels *c, uint64_t now)
 {
     struct channel_message m;
     uint32_t n = 0;
 
     while (n < CHANNEL_MESSAGES && rte_ring_sc_dequeue_elem(c->in, &m, sizeof m) == 0) {
-        channel_obey(c, &m);
+        channel_obey(c, &m, now);
         n++;
     }
     return n;
@@ -229,7 +242,7 @@ void channels_awake(struct channels *c)
 
 uint32_t channels_poll(struct channels *c, uint64_t now)
 {
-    uint32_t done = channel_messages(c), i = 0;
+    uint32_t done = channel_messages(c, now), i = 0;
 
     done += channel_completions(c);
     while (i < c->n_attached) {

@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "client/protocol.h"
 #include "host/host.h"
+#include "sluiced/session/access.h"
 
 #define CHANNEL_SUBMISSIONS 32   /* per session and call of channels_poll() */
 #define CHANNEL_COMPLETIONS 64   /* per call of channels_poll() */
@@ -45,6 +46,8 @@ enum channel_message_type {
     CHANNEL_REGION_DROP, /* id: the region's; answered -EBUSY while the region is in use */
     CHANNEL_LISTEN,      /* id: service */
     CHANNEL_UNLISTEN,    /* id: service */
+    CHANNEL_ACCESS,      /* of no session; data: the rules from now on. Answered once the rules
+                            before are not read any more */
     CHANNEL_FAULT,       /* worker to control, unasked; status: enum channel_fault */
 };
 
@@ -105,7 +108,7 @@ struct channel_session {
     uint32_t sq_mask, cq_mask, handle_limit;
     int wake_fd;
     uint16_t slot;
-    uint32_t uid;
+    struct access_user user;
     /* owned by the worker */
     uint32_t sq_head, cq_tail, cq_head;
     uint32_t owed;
@@ -132,6 +135,7 @@ struct channels {
     struct rte_ring *in, *out; /* of struct channel_message; from and to control */
     uint32_t n_attached;
     uint32_t max_sessions;
+    const struct access *access;       /* which peers users may connect to; NULL: all */
     const struct wakeup *wakeup;       /* used by control to wake the worker */
     struct channel_session **attached; /* the first n_attached are in use */
     struct channel_session **slots;    /* by slot, NULL: not attached */
@@ -190,6 +194,8 @@ uint32_t channel_completions(struct channels *c);
 /* Closes the handles of an ending session. Frees closing handles whose connection is gone, and
  * completes their CLOSE. */
 uint32_t channel_reap(struct channels *c, struct channel_session *cs, uint64_t now);
+/* Ends connections to peers that their users may not connect to any more. */
+void channel_deny(struct channels *c, struct channel_session *cs, uint64_t now);
 void channel_handle_close(struct channels *c, struct channel_session *cs, uint32_t handle,
                           enum wire_end end, uint64_t now);
 bool channel_handle_gone(const struct channels *c, const struct channel_handle *h);

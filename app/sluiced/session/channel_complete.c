@@ -163,6 +163,19 @@ void channel_handle_close(struct channels *c, struct channel_session *cs, uint32
     close_finish(c, cs, handle);
 }
 
+void channel_deny(struct channels *c, struct channel_session *cs, uint64_t now)
+{
+    for (uint32_t i = 0; i < cs->n_active; i++) {
+        const struct channel_handle *h = &cs->handles[cs->active[i]];
+        struct host_conn_info info;
+
+        if (h->state == CHANNEL_HANDLE_OPEN && host_conn_info(c->host, h->conn, &info) &&
+            info.owner == h->owner && info.opener &&
+            !access_may_connect(c->access, &cs->user, &info.peer))
+            host_deny(c->host, h->conn, now);
+    }
+}
+
 uint32_t channel_reap(struct channels *c, struct channel_session *cs, uint64_t now)
 {
     uint32_t done = 0, looks = 0;

@@ -101,10 +101,10 @@ static bool submit_allowed(const struct channels *c, const struct channel_sessio
 {
     uint32_t conns = host_get_config(c->host)->conns, used = 0, i;
 
-    if (cs->uid == 0)
+    if (cs->user.uid == 0)
         return true;
     for (i = 0; i < c->n_attached; i++)
-        used += c->attached[i]->uid == cs->uid ? c->attached[i]->n_active : 0;
+        used += c->attached[i]->user.uid == cs->user.uid ? c->attached[i]->n_active : 0;
     return used < conns - conns / 4;
 }
 
@@ -135,7 +135,9 @@ static int submit_open(struct channels *c, struct channel_session *cs,
                                   .user = channel_cookie(e->user, 0, 0, false)};
 
         memcpy(op.peer.b, p->peer, sizeof op.peer.b);
-        conn = host_connect(c->host, &op, now);
+        /* Control has looked already, at ROUTE; but a client may not have asked. */
+        conn = access_may_connect(c->access, &cs->user, &op.peer) ? host_connect(c->host, &op, now)
+                                                                  : -EACCES;
     }
     submit_activate(c, cs, e->handle, owner, conn);
     return conn < 0 ? (int)conn : 0;

@@ -182,14 +182,17 @@ struct sessions *sessions_create(const struct sessions_config *cfg, char *err, s
         cfg->max_sessions > UINT16_MAX) {
         snprintf(err, err_len, "%u workers and %u sessions: there can be 1 to %u and 1 to %u",
                  cfg->n_hosts, cfg->max_sessions, PROTOCOL_CHANNELS_MAX, UINT16_MAX);
+        free(cfg->access);
         return NULL;
     }
     s = calloc(1, sizeof *s);
     if (s == NULL) {
         snprintf(err, err_len, "no memory for client sessions");
+        free(cfg->access);
         return NULL;
     }
     s->cfg = *cfg;
+    s->access = s->access_given = cfg->access;
     s->listen_fd = -1;
     s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (s->epoll_fd < 0)
@@ -204,6 +207,7 @@ struct sessions *sessions_create(const struct sessions_config *cfg, char *err, s
         sessions_destroy(s);
         return NULL;
     }
+    session_access_start(s);
     return s;
 }
 
@@ -220,6 +224,7 @@ void sessions_destroy(struct sessions *s)
         close(s->listen_fd);
     if (s->epoll_fd >= 0)
         close(s->epoll_fd);
+    session_access_free(s);
     free(s->channels);
     free(s->users);
     free(s->all);
@@ -280,7 +285,8 @@ static void session_welcome(struct sessions *s, int fd)
     socklen_t len = sizeof peer;
     struct session_user *u;
     struct session *x = NULL;
-    uint32_t i;
+    uint32_t i, n_groups;
+    gid_t *groups;
 
     for (i = 0; i < s->cfg.max_sessions && x == NULL; i++) {
         if (s->all[i].state == SESSION_FREE)
@@ -303,8 +309,10 @@ static void session_welcome(struct sessions *s, int fd)
         session_turn_away(fd, peer.uid, "this user has three quarters of all sessions: close some");
         return;
     }
-    if (sessions_watch(s, fd, EPOLLIN | EPOLLRDHUP | EPOLLET, x->slot) < 0) {
+    groups = access_groups(fd, peer.gid, &n_groups);
+    if (groups == NULL || sessions_watch(s, fd, EPOLLIN | EPOLLRDHUP | EPOLLET, x->slot) < 0) {
         session_turn_away(fd, peer.uid, "sluiced cannot watch another socket");
+        free(groups);
         return;
     }
     u->sessions++;
@@ -313,6 +321,11 @@ static void session_welcome(struct sessions *s, int fd)
                           .fd = fd,
                           .uid = peer.uid,
                           .pid = peer.pid,
+                          .groups = groups,
+                          .user_rights = {.all = peer.uid == 0 || peer.uid == geteuid(),
+                                          .uid = peer.uid,
+                                          .n_groups = n_groups,
+                                          .groups = groups},
                           .readable = true,
                           .wake_fd = -1,
                           .user = u,
@@ -349,6 +362,7 @@ static void session_free(struct sessions *s, struct session *x)
     free(x->regions);
     free(x->channels);
     free(x->show);
+    free(x->groups);
     if (x->wake_fd >= 0)
         close(x->wake_fd);
     CHECK(x->user->sessions > 1 || x->user->used_bytes == 0);
@@ -436,6 +450,10 @@ static void sessions_hear(struct sessions *s)
         while (channels_hear(s->channels[i], &m)) {
             struct session *x = &s->all[m.slot];
 
+            if (m.type == CHANNEL_ACCESS) {
+                session_access_heard(s);
+                continue;
+            }
             CHECK(m.slot < s->cfg.max_sessions && x->state != SESSION_FREE);
             if (m.type == CHANNEL_FAULT)
                 session_fault(s, x, m.status);

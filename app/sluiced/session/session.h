@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "host/host.h"
+#include "sluiced/session/access.h"
 
 struct sessions;
 struct channels;
@@ -27,13 +28,15 @@ struct sessions_config {
     uint64_t quota_bytes;       /* client memory that each user (uid) may have; 0: no limit */
     uint64_t quota_total_bytes; /* client memory that all users together may have; 0: no limit */
     bool unlocked;              /* client memory may be paged out */
-    struct host *const *hosts;  /* channel i of every session belongs to hosts[i] */
+    struct access *access;     /* from malloc; sessions_create() takes it over in any case. NULL: no
+                                  rules */
+    struct host *const *hosts; /* channel i of every session belongs to hosts[i] */
     uint32_t n_hosts;
     /* Callbacks into the daemon, called on the control lcore. route: the channel that leads to
-     * peer, or negative errno. show: JSON text for "conns", "ports", ..., malloc'ed; NULL if `what`
-     * is unknown. */
+     * peer, or negative errno. show: JSON text for "conns", "ports", ..., malloc'ed, with what the
+     * viewer may see; NULL if `what` is unknown. */
     int (*route)(void *ctx, const struct addr *peer);
-    char *(*show)(void *ctx, const char *what);
+    char *(*show)(void *ctx, const char *what, const struct access_user *viewer);
     /* Executes a command line, for root and the daemon's own user only. Returns 0 with a remark
      * ("": none) in text, or negative errno with the reason. May be NULL. */
     int (*command)(void *ctx, const char *line, char *text, size_t text_len);
@@ -70,9 +73,16 @@ bool sessions_info(const struct sessions *s, uint32_t slot, struct session_info 
 uint32_t sessions_limit(const struct sessions *s);
 /* Limits client memory that is mapped from now on. */
 void sessions_set_quota(struct sessions *s, uint64_t quota_bytes, uint64_t quota_total_bytes);
-/* The connected clients: a jansson array; session_info.c. */
+/* Replaces the rules by a (from malloc), and takes it over. A session that has a service which its
+ * user may not have any more ends, and so does a connection to a peer that its user may not open
+ * connections to. */
+void sessions_set_access(struct sessions *s, struct access *a);
+/* Does a connection that is not closed, with this owner (struct host_conn_info), belong to this
+ * user? */
+bool sessions_own(const struct sessions *s, uint64_t owner, uid_t uid);
+/* The connected clients that the viewer may see: a jansson array; session_info.c. */
 struct json_t;
-struct json_t *sessions_json(const struct sessions *s);
+struct json_t *sessions_json(const struct sessions *s, const struct access_user *viewer);
 /* To be called after the workers have stopped. Removes the socket. */
 void sessions_destroy(struct sessions *s);
 

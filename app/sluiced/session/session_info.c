@@ -57,13 +57,21 @@ static json_t *session_json(const struct sessions *s, const struct session_info 
                      (json_int_t)s->cfg.quota_bytes);
 }
 
-json_t *sessions_json(const struct sessions *s)
+bool sessions_own(const struct sessions *s, uint64_t owner, uid_t uid)
+{
+    uint32_t slot = owner & 0xffff;
+
+    return slot < s->cfg.max_sessions && s->all[slot].state != SESSION_FREE &&
+           s->all[slot].uid == uid;
+}
+
+json_t *sessions_json(const struct sessions *s, const struct access_user *viewer)
 {
     json_t *list = json_array();
     struct session_info x;
 
     for (uint32_t i = 0; i < s->cfg.max_sessions; i++)
-        if (sessions_info(s, i, &x))
+        if (sessions_info(s, i, &x) && (viewer->all || x.uid == viewer->uid))
             json_array_append_new(list, session_json(s, &x));
     return list;
 }

@@ -62,7 +62,7 @@ static int session_halves(struct sessions *s, struct session *x)
         cs->handle_limit = q->handles;
         cs->wake_fd = x->wake_fd;
         cs->slot = (uint16_t)x->slot;
-        cs->uid = x->uid;
+        cs->user = x->user_rights;
     }
     return 0;
 }
@@ -174,7 +174,9 @@ static void session_ask_route(struct sessions *s, struct session *x,
 
     memcpy(peer.b, q->u.peer, sizeof peer.b);
     channel = s->cfg.route(s->cfg.ctx, &peer);
-    if (channel < 0) {
+    if (!session_may_connect(s, x, &peer, a.text)) {
+        a.status = -EACCES;
+    } else if (channel < 0) {
         a.status = channel;
         snprintf(a.text, sizeof a.text,
                  "no port leads to %s (%s): check the address, and gateway and prefix in "
@@ -197,7 +199,7 @@ static void session_ask_show(struct sessions *s, struct session *x,
     p.what[sizeof p.what - 1] = 0;
     if (p.offset == 0) {
         free(x->show);
-        x->show = s->cfg.show != NULL ? s->cfg.show(s->cfg.ctx, p.what) : NULL;
+        x->show = s->cfg.show != NULL ? s->cfg.show(s->cfg.ctx, p.what, &x->user_rights) : NULL;
         x->show_bytes = x->show != NULL ? strlen(x->show) : 0;
     }
     if (x->show == NULL || p.offset > x->show_bytes) {
@@ -224,19 +226,13 @@ static void session_ask_ring(struct sessions *s, struct session *x,
         channels_ring(s->channels[q->u.channel]);
 }
 
-/* May this user change what concerns everybody? */
-static bool session_privileged(const struct session *x)
-{
-    return x->uid == 0 || x->uid == geteuid();
-}
-
 static void session_ask_command(struct sessions *s, struct session *x,
                                 const struct protocol_request *q, int fd)
 {
     struct protocol_reply a = {.type = PROTOCOL_COMMAND, .status = -EOPNOTSUPP};
 
     s->line[q->u.command_bytes] = 0;
-    if (!session_privileged(x)) {
+    if (!x->user_rights.all) {
         a.status = -EPERM;
         snprintf(a.text, sizeof a.text,
                  "only root and the user that runs sluiced may change its settings");

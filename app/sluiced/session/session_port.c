@@ -31,6 +31,21 @@ static void session_disown(struct sessions *s, struct session *x, uint32_t servi
     }
 }
 
+/* Says which process has the service; one of another user is for root only. */
+static void session_port_taken(const struct sessions *s, const struct session *x, uint32_t service,
+                               char text[SESSION_TEXT_MAX])
+{
+    const struct session *y = &s->all[s->owners[service] - 1];
+
+    if (x->user_rights.all || x->uid == y->uid)
+        snprintf(text, SESSION_TEXT_MAX,
+                 "port %u belongs to process %d of user %u: stop it, or choose another port",
+                 service, (int)y->pid, y->uid);
+    else
+        snprintf(text, SESSION_TEXT_MAX, "port %u belongs to another user: choose another port",
+                 service);
+}
+
 void session_ask_listen(struct sessions *s, struct session *x, const struct protocol_request *q,
                         int fd)
 {
@@ -41,12 +56,12 @@ void session_ask_listen(struct sessions *s, struct session *x, const struct prot
         session_reply(x, q->type, -EINVAL, "a port is a number from 1 to 65535");
         return;
     }
+    if (!session_may_listen(s, x, service, text)) {
+        session_reply(x, q->type, -EACCES, text);
+        return;
+    }
     if (s->owners[service] != 0) {
-        const struct session *y = &s->all[s->owners[service] - 1];
-
-        snprintf(text, sizeof text,
-                 "port %u belongs to process %d of user %u: stop it, or choose another port",
-                 service, (int)y->pid, y->uid);
+        session_port_taken(s, x, service, text);
         session_reply(x, q->type, -EADDRINUSE, text);
         return;
     }

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "client/protocol.h"
+#include "sluiced/session/access.h"
 #include "sluiced/session/channel.h"
 #include "sluiced/session/session.h"
 
@@ -73,6 +74,8 @@ struct session {
     int fd;
     uid_t uid;
     pid_t pid;
+    gid_t *groups; /* of user_rights */
+    struct access_user user_rights;
     bool greeted;   /* HELLO came */
     bool readable;  /* requests may wait on fd */
     bool hung_up;   /* the client is gone, or does not read its answers */
@@ -99,13 +102,17 @@ struct sessions {
     int listen_fd, epoll_fd;
     uint32_t depth, handles;
     bool stopping;
-    uint64_t used_bytes;                 /* of all users */
-    uint64_t slice;                      /* bytes that this sessions_poll() may still fault in */
-    uint32_t serve_at;                   /* which session is served first */
-    struct channels **channels;          /* by host */
-    struct session *all;                 /* max_sessions entries */
-    struct session_user *users;          /* max_sessions entries */
-    uint32_t owners[1u << 16];           /* by service: its session's slot + 1; 0: none */
+    uint64_t used_bytes;        /* of all users */
+    uint64_t slice;             /* bytes that this sessions_poll() may still fault in */
+    uint32_t serve_at;          /* which session is served first */
+    struct channels **channels; /* by host */
+    struct session *all;        /* max_sessions entries */
+    struct session_user *users; /* max_sessions entries */
+    uint32_t owners[1u << 16];  /* by service: its session's slot + 1; 0: none */
+    /* The rules: the newest ones; those that workers have, or are being told of; those that
+     * some workers may still have while access_waiting of them have not answered. NULL: none. */
+    struct access *access, *access_given, *access_before;
+    uint32_t access_waiting;
     char line[PROTOCOL_COMMAND_MAX + 1]; /* the bytes behind the request being read */
 };
 
@@ -156,6 +163,20 @@ void session_serve(struct sessions *s, struct session *x);
 /* Takes a worker's answer. */
 void session_heard(struct sessions *s, struct session *x, uint32_t channel,
                    const struct channel_message *m);
+
+/* ---- session_access.c ------------------------------------------------------------------- */
+
+/* May the session's user accept on the service, or open connections to the peer? If not, text says
+ * why. */
+bool session_may_listen(const struct sessions *s, const struct session *x, uint32_t service,
+                        char text[SESSION_TEXT_MAX]);
+bool session_may_connect(const struct sessions *s, const struct session *x, const struct addr *peer,
+                         char text[SESSION_TEXT_MAX]);
+/* Gives the workers their first rules, before they run. */
+void session_access_start(struct sessions *s);
+/* A worker has given up the rules that it had before. */
+void session_access_heard(struct sessions *s);
+void session_access_free(struct sessions *s);
 
 /* ---- session_port.c: as the request handlers of session_map.c ----------------------------- */
 

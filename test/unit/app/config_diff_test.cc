@@ -22,7 +22,8 @@ namespace
 const char base[] = "[port p0]\naddress = 10.9.0.1/24\n"
                     "[port p1]\naddress = 10.9.1.1/24\n"
                     "[peer a]\naddress = 10.9.0.7/32\n"
-                    "[peer b]\naddress = 10.9.0.0/24\n";
+                    "[peer b]\naddress = 10.9.0.0/24\n"
+                    "[service 7]\nusers = 1001\n";
 
 typedef std::vector<std::pair<std::string, bool>> Changes;
 
@@ -55,7 +56,8 @@ TEST(ConfigDiff, EveryKey)
         const char *section;
     } all[] = {{config_daemon_keys, &next.daemon, "[daemon] "},
                {config_port_keys, &next.ports[1], "[port p1] "},
-               {config_peer_keys, &next.peers[0], "[peer a] "}};
+               {config_peer_keys, &next.peers[0], "[peer a] "},
+               {config_service_keys, &next.services[0], "[service 7] "}};
     unsigned int live = 0, keys = 0;
 
     for (const auto &a : all)
@@ -88,6 +90,10 @@ TEST(ConfigDiff, SectionsThatComeAndGo)
               Changes({{"[peer c], which is new", true}}));
     EXPECT_EQ(diff(load(text + "[peer c]\naddress = 10.9.1.0/24\n"), now),
               Changes({{"[peer c], which is gone", true}}));
+    EXPECT_EQ(diff(now, load(text + "[service *]\nusers = root\n")),
+              Changes({{"[service *], which is new", true}}));
+    EXPECT_EQ(diff(load(text + "[service 9]\nusers = root\n"), now),
+              Changes({{"[service 9], which is gone", true}}));
     // Ports are matched by name, so their order makes no difference. The order of peers does.
     struct config turned = now;
     std::swap(turned.ports[0], turned.ports[1]);
@@ -130,7 +136,8 @@ TEST(ConfigDiff, Documented)
         std::string section;
     } kinds[] = {{config_daemon_keys, "`[daemon]`"},
                  {config_port_keys, "`[port NAME]`"},
-                 {config_peer_keys, "`[peer NAME]`"}};
+                 {config_peer_keys, "`[peer NAME]`"},
+                 {config_service_keys, "`[service N]`"}};
 
     all << in.rdbuf();
     std::string doc = all.str();

@@ -214,6 +214,43 @@ const Mistake mistakes[] = {
      "[peer b] address:", "peer a comes first", "above that one"},
     {PORT "[peer a]\naddress6 = fd00::/16\n[peer b]\naddress6 = fd00:1::/16\n", 6,
      "[peer b] address6:", "peer a comes first", "above that one"},
+    // who may use what
+    {PORT "[service]\n", 3, "[service]", "a service without a number", "[service *]"},
+    {PORT "[service web]\nusers = root\n", 3, "[service web]", "is no service", "1 to 65535"},
+    {PORT "[service 0]\nusers = root\n", 3, "[service 0]", "is no service", "1 to 65535"},
+    {PORT "[service 65536]\nusers = root\n", 3, "[service 65536]", "is no service", "1 to 65535"},
+    {PORT "[service 7]\nusers = root\n[service  7]\nusers = root\n", 5, "[service  7]",
+     "occurs twice", "merge its sections"},
+    {PORT "[service *]\nusers = root\n[service\t*]\nusers = root\n", 5, "*]", "occurs twice",
+     "merge its sections"},
+    {PORT "[service 7]\n", 3, "[service 7]", "has no users", "add users = NAME @GROUP"},
+    {PORT "[service 7]\nusers = no_such_user_\n", 4,
+     "[service 7] users:", "there is no user \"no_such_user_\" on this host", "groups behind an @"},
+    {PORT "[service 7]\nusers = root @no_such_group_\n", 4, "[service 7] users:",
+     "there is no group \"no_such_group_\" on this host", "for example 1001 @users"},
+    {PORT "[service 7]\nusers = 4294967295\n", 4, "[service 7] users:", "there is no user",
+     "numbers of users"},
+    {PORT "[service 7]\nusers = @\n", 4, "[service 7] users:", "there is no group \"\"",
+     "groups behind an @"},
+    {PORT "[service 7]\nusers = ,\n", 4, "[service 7] users:", "it names nobody",
+     "numbers of users"},
+    {PORT "[service 7]\nservices = 7\n", 4, "[service 7] services:", "does not belong here",
+     "[peer NAME]"},
+    {PORT "[service 7]\nuser = root\n", 4, "[service 7] user:", "unknown key",
+     "did you mean users?"},
+    {PORT "users = root\n", 3, "[port p0] users:", "does not belong here", "[peer NAME]"},
+    {PORT "[peer a]\naddress = 10.0.0.7/32\nservices = 7\n", 5,
+     "[peer a] services:", "no public_key", "add public_key"},
+    {OWN PORT "[peer a]\naddress = 10.0.0.7/32\npublic_key = " KEY "\nservices = 7, x\n", 8,
+     "[peer a] services:", "not a list of services", "for example 7000 7100-7199"},
+    {OWN PORT "[peer a]\naddress = 10.0.0.7/32\npublic_key = " KEY "\nservices = 0\n", 8,
+     "[peer a] services:", "not a list of services", "1 to 65535"},
+    {OWN PORT "[peer a]\naddress = 10.0.0.7/32\npublic_key = " KEY "\nservices = 9-7\n", 8,
+     "[peer a] services:", "not a list of services", "1 to 65535"},
+    {OWN PORT "[peer a]\naddress = 10.0.0.7/32\npublic_key = " KEY "\nservices = 7-65536\n", 8,
+     "[peer a] services:", "not a list of services", "1 to 65535"},
+    {OWN PORT "[peer a]\naddress = 10.0.0.7/32\npublic_key = " KEY "\nservices = none 7\n", 8,
+     "[peer a] services:", "not a list of services", "or none"},
     // devices
     {PORT "vdev = net_memif1,role=server\n", 3,
      "vdev:", "named net_memif1, but the port is named p0", "the same name"},
@@ -291,6 +328,18 @@ TEST(ConfigErrors, TooMany)
     peers.replace(peers.find("10.0.0.0/32"), 11, "10.0.1.0/32");
     expect_part(fail(File(peers).path),
                 ":133: [peer p32] the peers up to this one have 66 networks, the maximum is 64");
+    std::string services = PORT, users = PORT "[service 7]\nusers =",
+                ranges =
+                    OWN PORT "[peer a]\naddress = 10.0.0.7/32\npublic_key = " KEY "\nservices =";
+    for (int i = 1; i <= 65; i++)
+        services += "[service " + std::to_string(i) + "]\nusers = root\n";
+    expect_part(fail(File(services).path), ":131: [service 65] more than 64 services");
+    for (int i = 0; i < 33; i++)
+        users += " " + std::to_string(i);
+    expect_part(fail(File(users + "\n").path), "more than 32 users and groups");
+    for (int i = 1; i <= 17; i++)
+        ranges += " " + std::to_string(i);
+    expect_part(fail(File(ranges + "\n").path), "more than 16 ranges");
     for (int i = 0; i < 70; i++)
         lines += "k" + std::to_string(i) + " = 1\n";
     expect_part(fail(File(lines).path), "63 keys");

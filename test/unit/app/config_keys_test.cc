@@ -108,6 +108,28 @@ TEST(ConfigKeys, ASharedKeyAndASecondAddressAreOptional)
     EXPECT_EQ(config_keys_shared(&h.c, 0), nullptr);
 }
 
+/* What workers have to know of a peer comes with its key. */
+TEST(ConfigKeys, NameAndServicesGoWithTheKey)
+{
+    Host h(peer("b", "10.0.0.7/32", BOB_PUBLIC) + "services = 7000, 7100-7199\n");
+
+    ASSERT_EQ(h.load(), 0) << h.err;
+    const struct assoc_rights *r = &h.c.secrets->peers[0].rights;
+    EXPECT_STREQ(r->name, "b");
+    for (uint16_t yes : {7000, 7100, 7150, 7199})
+        EXPECT_TRUE(assoc_rights_allow(r, yes)) << yes;
+    for (uint16_t no : {1, 6999, 7001, 7099, 7200, 65535})
+        EXPECT_FALSE(assoc_rights_allow(r, no)) << no;
+    Host none(peer("b", "10.0.0.7/32", BOB_PUBLIC) + "services = none\n");
+    ASSERT_EQ(none.load(), 0) << none.err;
+    for (uint16_t no : {1, 7000, 65535})
+        EXPECT_FALSE(assoc_rights_allow(&none.c.secrets->peers[0].rights, no)) << no;
+    Host all(peer("b", "10.0.0.7/32", BOB_PUBLIC));
+    ASSERT_EQ(all.load(), 0) << all.err;
+    for (uint16_t yes : {1, 7000, 65535})
+        EXPECT_TRUE(assoc_rights_allow(&all.c.secrets->peers[0].rights, yes)) << yes;
+}
+
 TEST(ConfigKeys, WithoutAPrivateKeyThereAreNone)
 {
     Host h("");

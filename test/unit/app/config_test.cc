@@ -202,6 +202,7 @@ TEST(Config, ExamplesAreGood)
     struct config_daemon d;
     struct config_port p;
     struct config_peer peer;
+    struct config_service service;
     char err[CONFIG_ERROR_MAX];
 
     for (const struct config_key *k = config_daemon_keys; k->name != nullptr; k++)
@@ -213,6 +214,9 @@ TEST(Config, ExamplesAreGood)
     for (const struct config_key *k = config_peer_keys; k->name != nullptr; k++)
         EXPECT_EQ(config_key_parse(k, k->example, &peer, err, sizeof err), 0)
             << k->name << ": " << err;
+    for (const struct config_key *k = config_service_keys; k->name != nullptr; k++)
+        EXPECT_EQ(config_key_parse(k, k->example, &service, err, sizeof err), 0)
+            << k->name << ": " << err;
 }
 
 TEST(Config, DocumentationKnowsEveryKeyAndDefault)
@@ -220,10 +224,13 @@ TEST(Config, DocumentationKnowsEveryKeyAndDefault)
     std::string doc = read_all(SOURCE_ROOT "/doc/configuration.md");
     std::string man = read_all(SOURCE_ROOT "/doc/man/sluiced.8");
 
-    for (const struct config_key *keys : {config_daemon_keys, config_port_keys, config_peer_keys}) {
+    for (const struct config_key *keys :
+         {config_daemon_keys, config_port_keys, config_peer_keys, config_service_keys}) {
         for (const struct config_key *k = keys; k->name != nullptr; k++) {
             std::string row = std::string("| `") + k->name + "` |";
-            size_t from = keys == config_peer_keys ? doc.find("## [peer NAME]") : 0;
+            size_t from = keys == config_peer_keys      ? doc.find("## [peer NAME]")
+                          : keys == config_service_keys ? doc.find("## [service N]")
+                                                        : 0;
             size_t at = doc.find(row, from);
 
             ASSERT_NE(at, std::string::npos) << "doc/configuration.md lacks a row " << row;
@@ -280,6 +287,39 @@ TEST(Config, SecurityOfAPort)
     EXPECT_EQ(load(key + nic + "security = none\n").ports[0].security,
               (uint32_t)HOST_SECURITY_NONE);
     EXPECT_EQ(load(nic + "security = none\n").ports[0].security, (uint32_t)HOST_SECURITY_NONE);
+}
+
+/* Who may use what: by name and by number, users and groups, services and ranges of them. */
+TEST(Config, UsersAndServices)
+{
+    struct config c = load("[daemon]\nprivate_key_file = /k\n[port p]\naddress = 10.0.0.1/24\n"
+                           "[peer a]\naddress = 10.0.0.7/32\n"
+                           "public_key = 3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\n"
+                           "users = 1001, @4711\nservices = 7000, 7100-7199 65535\n"
+                           "[service 7]\nusers = root @root 12345\n"
+                           "[service *]\nusers = 0\n");
+
+    ASSERT_EQ(c.n_services, 2u);
+    EXPECT_STREQ(c.services[0].name, "7");
+    EXPECT_EQ(c.services[0].number, 7u);
+    EXPECT_STREQ(c.services[0].users.text, "root @root 12345");
+    ASSERT_EQ(c.services[0].users.n, 3u);
+    const struct config_user due[] = {{0, 0}, {1, 0}, {0, 12345}};
+    EXPECT_EQ(memcmp(c.services[0].users.at, due, sizeof due), 0);
+    EXPECT_STREQ(c.services[1].name, "*");
+    EXPECT_EQ(c.services[1].number, 0u);
+    const struct config_peer &a = c.peers[0];
+    ASSERT_EQ(a.users.n, 2u);
+    EXPECT_EQ(a.users.at[0].group, 0u);
+    EXPECT_EQ(a.users.at[0].id, 1001u);
+    EXPECT_EQ(a.users.at[1].group, 1u);
+    EXPECT_EQ(a.users.at[1].id, 4711u);
+    ASSERT_EQ(a.services.n, 3u);
+    EXPECT_EQ(a.services.range[0].first, 7000u);
+    EXPECT_EQ(a.services.range[0].last, 7000u);
+    EXPECT_EQ(a.services.range[1].first, 7100u);
+    EXPECT_EQ(a.services.range[1].last, 7199u);
+    EXPECT_EQ(a.services.range[2].last, 65535u);
 }
 
 /* Lcores say how many workers there are, if nothing else does. */

@@ -28,6 +28,7 @@ struct fake_daemon {
     pthread_t control;
     int stop; /* 1: the sessions end; 2: the workers return */
     uint64_t mapped_bytes;
+    struct access *reload; /* rules that control takes; NULL: none */
 };
 
 static uint64_t now_ns(void)
@@ -47,7 +48,7 @@ static int daemon_route(void *ctx, const struct addr *peer)
     return (int)(addr_to_v4(peer) % d->cfg.channels);
 }
 
-static char *daemon_show(void *ctx, const char *what)
+static char *daemon_show(void *ctx, const char *what, const struct access_user *viewer)
 {
     struct fake_daemon *d = ctx;
     uint32_t i, n = d->cfg.show_bytes;
@@ -105,6 +106,10 @@ static void *daemon_control(void *arg)
     uint64_t end;
 
     while (__atomic_load_n(&d->stop, __ATOMIC_ACQUIRE) == 0) {
+        struct access *a = __atomic_exchange_n(&d->reload, NULL, __ATOMIC_ACQ_REL);
+
+        if (a != NULL)
+            sessions_set_access(d->sessions, a);
         poll(&p, 1, 1);
         sessions_poll(d->sessions);
     }
@@ -144,6 +149,7 @@ struct fake_daemon *fake_daemon_start(const struct fake_daemon_config *cfg, char
                                 .command = daemon_command,
                                 .map = daemon_map,
                                 .unmap = daemon_unmap,
+                                .access = cfg->access,
                                 .ctx = d};
     uint32_t i;
 
@@ -187,6 +193,13 @@ void fake_daemon_stop(struct fake_daemon *d)
     sessions_destroy(d->sessions);
     CHECK(d->mapped_bytes == 0);
     daemon_free(d);
+}
+
+void fake_daemon_reload(struct fake_daemon *d, struct access *access)
+{
+    free(__atomic_exchange_n(&d->reload, access, __ATOMIC_ACQ_REL));
+    while (__atomic_load_n(&d->reload, __ATOMIC_ACQUIRE) != NULL)
+        sched_yield();
 }
 
 void fake_daemon_counts(const struct fake_daemon *d, uint32_t channel, struct fake_counts *out)

@@ -15,6 +15,7 @@
 extern "C" {
 #endif
 
+struct access;
 struct fake_daemon;
 
 struct fake_daemon_config {
@@ -26,6 +27,7 @@ struct fake_daemon_config {
     uint32_t show_bytes;        /* length of the text of "conns" */
     uint32_t last_services_max; /* of the last host, if it differs; 0: the same */
     const char *socket_path;
+    struct access *access; /* from malloc; the daemon takes it over */
 };
 
 /* On failure returns NULL, with the reason in err. */
@@ -33,6 +35,9 @@ struct fake_daemon *fake_daemon_start(const struct fake_daemon_config *cfg, char
                                       size_t err_len);
 /* Ends all sessions, as a daemon does on SIGTERM. Aborts after 20 s. */
 void fake_daemon_stop(struct fake_daemon *d);
+/* Replaces the rules, as a reload does; access: as in the configuration. Returns once control has
+ * them. */
+void fake_daemon_reload(struct fake_daemon *d, struct access *access);
 void fake_daemon_counts(const struct fake_daemon *d, uint32_t channel, struct fake_counts *out);
 /* The memory that is mapped for the ports now. */
 uint64_t fake_daemon_mapped_bytes(const struct fake_daemon *d);

@@ -24,6 +24,7 @@ struct fake_queue {
 
 struct fake_conn {
     enum host_state state;
+    struct addr address; /* of the peer, as host_connect() was told */
     uint64_t owner, open_user, shut_user;
     uint32_t peer; /* HOST_CONN_NONE: no peer, or no longer one */
     uint16_t service;
@@ -178,6 +179,7 @@ static int64_t fake_open(struct host *h, uint16_t service, uint64_t owner, uint6
     h->conns[i] = (struct fake_conn){.state = HOST_WAITING,
                                      .owner = owner,
                                      .open_user = user,
+                                     .address = addr_from_v4(0x0a000001 + i),
                                      .peer = HOST_CONN_NONE,
                                      .service = service,
                                      .sends.ops = h->conns[i].sends.ops,
@@ -197,6 +199,7 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
     if (i >= 0) {
         h->conns[i].state = HOST_OPENING;
         h->conns[i].opener = true;
+        h->conns[i].address = op->peer;
     }
     return i;
 }
@@ -332,6 +335,24 @@ void host_close(struct host *h, uint32_t conn, enum wire_end end, uint64_t now)
     }
     if (c->state != HOST_CLOSED)
         fake_cancel(h, c, -ECANCELED);
+}
+
+void host_deny(struct host *h, uint32_t conn, uint64_t now)
+{
+    struct fake_conn *c = fake_conn(h, conn);
+
+    if (c->state == HOST_CLOSED)
+        return;
+    if (c->peer != HOST_CONN_NONE) {
+        struct fake_conn *p = &h->conns[c->peer];
+
+        p->peer = HOST_CONN_NONE;
+        fake_cancel(h, p, -ECONNRESET);
+        p->sends.count = p->recvs.count = 0;
+        c->peer = HOST_CONN_NONE;
+    }
+    fake_cancel(h, c, -EACCES);
+    c->sends.count = c->recvs.count = 0;
 }
 
 bool host_conn_gone(const struct host *h, uint32_t conn)
@@ -483,7 +504,7 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
     if (c->state == HOST_FREE)
         return false;
     *out = (struct host_conn_info){.state = c->state,
-                                   .peer = addr_from_v4(0x0a000001 + conn),
+                                   .peer = c->address,
                                    .peer_port = 47800,
                                    .service = c->service,
                                    .owner = c->owner,
