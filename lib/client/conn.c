@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connections: opening, requests, closing, and their statistics from the daemon. */
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include "client/state.h"
 
 #define CONN_PEERS_MAX 8 /* addresses tried per name */
+
+static_assert(SLUICE_PEER_MAX == PROTOCOL_PEER_NAME_MAX, "one limit");
 
 static struct protocol_status *conn_status(const struct sluice_conn *c)
 {
@@ -255,16 +258,44 @@ int sluice_conn_close(struct sluice_conn *c)
     return 0;
 }
 
+/* False: the words are not of one moment, because the daemon died while it wrote them. */
+static bool conn_words(const struct sluice_conn *c, uint64_t w[PROTOCOL_WORDS])
+{
+    uint32_t tries = 0;
+
+    while (!protocol_status_read(conn_status(c), w) && ++tries < 1000)
+        ;
+    return tries < 1000;
+}
+
+int sluice_peer(const struct sluice_conn *c, char *name, size_t name_len)
+{
+    uint64_t w[PROTOCOL_WORDS];
+    char text[PROTOCOL_PEER_NAME_MAX];
+
+    memset(text, 0, sizeof text);
+    if (conn_words(c, w))
+        memcpy(text, &w[PROTOCOL_PEER_NAME], sizeof text - 1);
+    if (name_len > 0)
+        name[0] = '\0';
+    if (text[0] == '\0')
+        return -ENOENT; /* an answer, not a failure: the session's message stays */
+    if (strlen(text) >= name_len)
+        return client_fail(c->session, -EMSGSIZE, "the peer's name takes %zu bytes: give it room",
+                           strlen(text) + 1);
+    memcpy(name, text, strlen(text) + 1);
+    return 0;
+}
+
 void sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out)
 {
     uint64_t w[PROTOCOL_WORDS];
     char text[INET6_ADDRSTRLEN] = "";
     uint8_t peer[16];
-    uint32_t port, tries = 0;
+    uint32_t port;
     bool v4;
 
-    while (!protocol_status_read(conn_status(c), w) && ++tries < 1000)
-        ;
+    conn_words(c, w);
     memset(out, 0, sizeof *out);
     out->tx_rate_Bps = w[PROTOCOL_TX_RATE_BPS];
     out->tx_burst_bytes = w[PROTOCOL_TX_BURST_BYTES];

@@ -30,20 +30,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PROTOCOL_MAGIC        0x43554c53u /* "SLUC" */
-#define PROTOCOL_VERSION      2
-#define PROTOCOL_CHANNELS_MAX 64
-#define PROTOCOL_HANDLES_MAX  1024
-#define PROTOCOL_REGIONS_MAX  1024 /* per session */
-#define PROTOCOL_SERVICES_MAX 16   /* per session */
-#define PROTOCOL_RING_MIN     16   /* entries */
-#define PROTOCOL_RING_MAX     65536
-#define PROTOCOL_REQUEST_MAX  (1ull << 32) /* bytes of one SEND or RECV */
-#define PROTOCOL_TEXT_MAX     200
-#define PROTOCOL_COMMAND_MAX  2048  /* bytes of the line that follows COMMAND */
-#define PROTOCOL_PART_MAX     16384 /* bytes of JSON that follow one answer to SHOW */
-#define PROTOCOL_LINE         128   /* two cache lines: CPUs fetch them in pairs */
-#define PROTOCOL_PAGE         4096
+#define PROTOCOL_MAGIC         0x43554c53u /* "SLUC" */
+#define PROTOCOL_VERSION       3
+#define PROTOCOL_CHANNELS_MAX  64
+#define PROTOCOL_HANDLES_MAX   1024
+#define PROTOCOL_REGIONS_MAX   1024 /* per session */
+#define PROTOCOL_SERVICES_MAX  16   /* per session */
+#define PROTOCOL_RING_MIN      16   /* entries */
+#define PROTOCOL_RING_MAX      65536
+#define PROTOCOL_REQUEST_MAX   (1ull << 32) /* bytes of one SEND or RECV */
+#define PROTOCOL_TEXT_MAX      200
+#define PROTOCOL_COMMAND_MAX   2048  /* bytes of the line that follows COMMAND */
+#define PROTOCOL_PART_MAX      16384 /* bytes of JSON that follow one answer to SHOW */
+#define PROTOCOL_LINE          128   /* two cache lines: CPUs fetch them in pairs */
+#define PROTOCOL_PAGE          4096
+#define PROTOCOL_PEER_NAME_MAX 64 /* bytes, with the final 0 */
 
 /* ---- messages on the socket ------------------------------------------------------------- */
 
@@ -199,7 +200,9 @@ enum protocol_word {
                             4 closed) */
     PROTOCOL_PEER,       /* address: 16 bytes, here and in the next word */
     PROTOCOL_PEER_REST,
-    PROTOCOL_WORDS,
+    PROTOCOL_PEER_NAME, /* of the peer whose key has proved the connection, here and in the next
+                           words; ends with 0. "": plain, or not proved */
+    PROTOCOL_WORDS = PROTOCOL_PEER_NAME + PROTOCOL_PEER_NAME_MAX / 8,
 };
 
 struct protocol_status {
@@ -220,7 +223,7 @@ struct protocol_channel {
 
 static_assert(sizeof(struct protocol_submission) == 64, "layout");
 static_assert(sizeof(struct protocol_completion) == 24, "layout");
-static_assert(sizeof(struct protocol_status) == 128, "layout");
+static_assert(sizeof(struct protocol_status) == 192, "layout");
 static_assert(sizeof(struct protocol_channel) == 6 * PROTOCOL_LINE, "layout");
 
 /* Bytes. status_offset counts from the start of session memory, sq_offset and cq_offset from the

@@ -156,6 +156,17 @@ struct sluice_stats {
  * about every 10 ms. */
 void sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out);
 
+/*
+ * The name of the peer whose key has proved the connection: NAME of its section [peer NAME] in our
+ * daemon's configuration. Returns 0; -ENOENT with "" in name: the connection is plain, its peer has
+ * not proved its key yet, or the peer is not in the configuration any more (this is no failure, and
+ * leaves sluice_error() as it is). -EMSGSIZE: name_len is less than the name needs, which
+ * SLUICE_PEER_MAX never is. A connection that was accepted has the
+ * name from SLUICE_OP_ACCEPT on, one that was opened from SLUICE_OP_CONNECT on.
+ */
+#define SLUICE_PEER_MAX 64
+int sluice_peer(const struct sluice_conn *c, char *name, size_t name_len);
+
 /* Gets what the daemon shows, as JSON text to free(): an object with "uptime_ns" and an array. The
  * array has the name `what`, one of "conns", "ports", "workers", "capacity", "history", "trace",
  * "reload", "spread", "clients", "neigh", "peers", "port-stats" or "port-xstats" (sluice(1), show).

@@ -235,7 +235,7 @@ static void incoming_mourn(struct incoming *in)
 
 void incoming_close(struct incoming *in)
 {
-    sluice_conn_stats(in->conn, &in->summary.stats);
+    summary_take(&in->summary, in->conn);
     if (in->served && !in->end_all)
         incoming_mourn(in);
     if (in->summary.end_ns == 0)

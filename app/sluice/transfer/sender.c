@@ -205,7 +205,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
     if (s->conn != NULL) {
         if (s->status == 0)
             sender_loop(s);
-        sluice_conn_stats(s->conn, &s->summary.stats);
+        summary_take(&s->summary, s->conn);
         sender_verdict(s);
         sender_report(s);
         sluice_conn_close(s->conn);

@@ -52,9 +52,25 @@ static double summary_rate(const struct summary *s)
     return seconds > 0 ? (double)(s->bytes - s->hole_bytes) / seconds : 0;
 }
 
+void summary_take(struct summary *s, const struct sluice_conn *c)
+{
+    sluice_conn_stats(c, &s->stats);
+    sluice_peer(c, s->peer, sizeof s->peer);
+}
+
+/* "b (192.0.2.20:47800)", or the address alone. */
+static const char *peer_text(const struct summary *s, char *out, size_t out_len)
+{
+    char safe[SLUICE_PEER_MAX];
+
+    text_safe(safe, sizeof safe, s->peer);
+    snprintf(out, out_len, safe[0] != '\0' ? "%s (%s)" : "%s%s", safe, s->stats.peer);
+    return out;
+}
+
 void summary_say(const struct summary *s)
 {
-    char bytes[32], rate[32];
+    char bytes[32], rate[32], peer[SLUICE_PEER_MAX + sizeof s->stats.peer];
 
     say_note("%s %" PRIu64 " file%s, %" PRIu64 " bytes (%s) in %.3f s, %s, %" PRIu64
              " units repeated, %s %s",
@@ -62,7 +78,7 @@ void summary_say(const struct summary *s)
              text_bytes(bytes, sizeof bytes, (double)s->bytes), summary_seconds(s),
              text_rate(rate, sizeof rate, summary_rate(s)),
              s->sending ? s->stats.tx_repeats : s->stats.rx_lost, s->sending ? "to" : "from",
-             s->stats.peer);
+             peer_text(s, peer, sizeof peer));
 }
 
 void summary_json(const struct summary *s, int exit_code, FILE *out)
@@ -85,6 +101,8 @@ void summary_json(const struct summary *s, int exit_code, FILE *out)
                   (json_int_t)t->rtt_ns, "unit_bytes", (json_int_t)t->unit_bytes, "cpu_seconds",
                   (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
                       (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6);
+    if (j != NULL && s->peer[0] != '\0')
+        json_object_set_new(j, "peer_name", json_string(s->peer));
     if (j != NULL)
         json_object_set_new(j, "hash", s->files > 0 ? json_string(hex) : json_null());
     if (j == NULL || json_dumpf(j, out, JSON_COMPACT | JSON_REAL_PRECISION(9)) < 0)

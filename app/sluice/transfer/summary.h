@@ -18,6 +18,7 @@ struct summary {
     uint64_t failed;
     uint64_t start_ns, end_ns;
     struct sluice_stats stats;
+    char peer[SLUICE_PEER_MAX]; /* name of the peer whose key proved the connection; "": none */
     uint8_t hash[RECORD_HASH_BYTES]; /* of one file; of several: hash of their hashes, in order */
     struct digest *hashes;
 };
@@ -27,6 +28,8 @@ void summary_fini(struct summary *s);
 /* Counts one whole file. */
 void summary_file(struct summary *s, uint64_t bytes, uint64_t hole_bytes,
                   const uint8_t hash[RECORD_HASH_BYTES]);
+/* Takes the connection's counters and the name of its peer. */
+void summary_take(struct summary *s, const struct sluice_conn *c);
 void summary_say(const struct summary *s);
 void summary_json(const struct summary *s, int exit_code, FILE *out);
 

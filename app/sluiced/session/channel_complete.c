@@ -206,6 +206,8 @@ uint32_t channel_reap(struct channels *c, struct channel_session *cs, uint64_t n
     return done;
 }
 
+static_assert(ASSOC_NAME_MAX <= PROTOCOL_PEER_NAME_MAX, "a name fits, with its final 0");
+
 /* ---- status entries --------------------------------------------------------------------- */
 
 void channel_status_write(struct channels *c, struct channel_session *cs, uint32_t handle)
@@ -214,6 +216,7 @@ void channel_status_write(struct channels *c, struct channel_session *cs, uint32
     uint64_t w[PROTOCOL_WORDS] = {0};
     struct host_conn_info i;
     uint64_t state = HOST_CLOSED;
+    const char *name; /* shorter than ASSOC_NAME_MAX */
 
     if (h->conn != HOST_CONN_NONE && host_conn_info(c->host, h->conn, &i) && i.owner == h->owner) {
         w[PROTOCOL_TX_RATE_BPS] = i.tx_rate_Bps;
@@ -229,6 +232,8 @@ void channel_status_write(struct channels *c, struct channel_session *cs, uint32
         w[PROTOCOL_RX_LOST] = i.rx_lost;
         w[PROTOCOL_RX_MOMENTARY_BPS] = i.rx_momentary_Bps;
         memcpy(&w[PROTOCOL_PEER], i.peer.b, sizeof i.peer.b);
+        name = host_conn_peer_name(c->host, h->conn);
+        memcpy(&w[PROTOCOL_PEER_NAME], name, strlen(name));
         w[PROTOCOL_UNIT_STATE] = (uint64_t)i.peer_port << 32 | i.unit_bytes;
         state = i.state;
     }

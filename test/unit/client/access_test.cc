@@ -393,4 +393,32 @@ TEST_F(AccessTest, ReloadsInARow)
     sluice_close(alice);
 }
 
+// ---- the peer's name ---------------------------------------------------------------------------
+
+TEST_F(DaemonTest, PeerName)
+{
+    struct sluice_conn *c[2];
+    char name[SLUICE_PEER_MAX], small[5] = "left";
+    const std::string longest(SLUICE_PEER_MAX - 1, 'x');
+
+    for (const std::string &text : {std::string("alice"), longest, std::string()}) {
+        config.host.peer_name = text.c_str();
+        start();
+        struct sluice *s = open();
+        pair(s, c);
+        EXPECT_EQ(sluice_listen(s, 0), -EINVAL);
+        std::string error = sluice_error(s);
+        snprintf(name, sizeof name, "left");
+        EXPECT_EQ(sluice_peer(c[0], name, sizeof name), -ENOENT) << "the opener knows none";
+        EXPECT_STREQ(name, "");
+        EXPECT_EQ(sluice_error(s), error) << "no name is no failure";
+        EXPECT_EQ(sluice_peer(c[1], name, sizeof name), text.empty() ? -ENOENT : 0);
+        EXPECT_EQ(name, text);
+        EXPECT_EQ(sluice_peer(c[1], small, sizeof small), text.empty() ? -ENOENT : -EMSGSIZE);
+        EXPECT_STREQ(small, "") << "never a part of a name";
+        sluice_close(s);
+        stop();
+    }
+}
+
 } // namespace

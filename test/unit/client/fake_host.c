@@ -355,6 +355,11 @@ void host_deny(struct host *h, uint32_t conn, uint64_t now)
     c->sends.count = c->recvs.count = 0;
 }
 
+const char *host_conn_peer_name(const struct host *h, uint32_t conn)
+{
+    return h->cfg.peer_name != NULL && !h->conns[conn].opener ? h->cfg.peer_name : "";
+}
+
 bool host_conn_gone(const struct host *h, uint32_t conn)
 {
     CHECK(conn < h->cfg.conns);

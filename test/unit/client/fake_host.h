@@ -34,6 +34,7 @@ struct fake_host_config {
     uint64_t rtt_ns;       /* reported as is */
     uint64_t tx_rate_Bps;  /* reported as is */
     uint32_t services_max; /* more services: -ENOSPC */
+    const char *peer_name; /* of the peer of every accepted connection; NULL: "" */
 };
 
 struct host *fake_host_create(const struct fake_host_config *cfg);

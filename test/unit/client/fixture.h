@@ -30,7 +30,7 @@ class DaemonTest : public ::testing::Test
         RecordProperty("seed", std::to_string(seed));
         descriptors_before = descriptors();
         path = "/tmp/sluice-test-" + std::to_string(getpid()) + ".sock";
-        config.host = {64, 16, seed, 3, 1000000, 100000000, 16};
+        config.host = {64, 16, seed, 3, 1000000, 100000000, 16, nullptr};
         config.channels = 2;
         config.max_sessions = 8;
         config.show_bytes = 100000;
