@@ -8,7 +8,9 @@
 
 #include "base/value.h"
 #include "sluiced/config/config_keys.h"
+#include "sluiced/config/config_lines.h"
 #include "sluiced/config/config_wire.h"
+#include "sluiced/control/key_log.h"
 
 static void report_ports(const struct config *c)
 {
@@ -65,11 +67,29 @@ static void report_access(const struct config *c)
     }
 }
 
+/* Would the daemon refuse the key log, if there is to be one? This user need not be able to look at
+ * it. */
+static int check_key_log(const struct config *c, const char *path, char *err, size_t err_len)
+{
+    char why[CONFIG_ERROR_MAX];
+    int rc = c->daemon.key_log_file[0] != '\0'
+                 ? key_log_check(c->daemon.key_log_file, why, sizeof why)
+                 : 0;
+
+    if (rc == 0 || rc == -EACCES)
+        return 0;
+    snprintf(err, err_len, "%s:%u: [daemon] key_log_file: %.400s", path,
+             config_lines_after(path, 1, "key_log_file"), why);
+    return rc;
+}
+
 enum say_exit check_run(struct config *c, const char *path)
 {
     char err[CONFIG_ERROR_MAX] = "";
     int rc = config_wire_check_alone(c, path, err, sizeof err);
 
+    if (rc == 0)
+        rc = check_key_log(c, path, err, sizeof err);
     if (rc == 0)
         rc = config_keys_load(c, path, CONFIG_KEYS_CHECK, err, sizeof err);
     /* Anyone may check a configuration, but only the daemon can read its keys. */
@@ -83,6 +103,9 @@ enum say_exit check_run(struct config *c, const char *path)
     if (c->daemon.private_key_file[0] != '\0')
         report_keys(c, err);
     report_access(c);
+    if (c->daemon.key_log_file[0] != '\0')
+        printf("  WARNING: keys are logged to %s: whoever reads it can read the packets\n",
+               c->daemon.key_log_file);
     config_keys_free(c);
     return EXIT_OK;
 }

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "sluiced/config/config.h"
+#include "sluiced/control/key_log.h"
 #include "sluiced/observe/count.h"
 #include "sluiced/port/port.h"
 #include "sluiced/session/session.h"
@@ -40,6 +41,7 @@ struct daemon {
     struct exception exceptions[CONFIG_PORTS_MAX];   /* exception port of ports[i], if any */
     struct host_control *controls[CONFIG_PORTS_MAX]; /* of ports[i] */
     bool security_due[CONFIG_PORTS_MAX]; /* ports[i] has yet to get the peers: security.c */
+    struct key_log key_log;
     uint32_t first_queue[CONFIG_PORTS_MAX];
     struct count counts[CONFIG_PORTS_MAX]; /* of ports[i], for the console */
     uint32_t n_ports;

@@ -22,6 +22,7 @@
 #include "common/say.h"
 #include "sluiced/check.h"
 #include "sluiced/config/config_keys.h"
+#include "sluiced/config/config_lines.h"
 #include "sluiced/config/reload.h"
 #include "sluiced/control/control.h"
 #include "sluiced/control/prompt.h"
@@ -139,6 +140,23 @@ static void security_begin(const struct config *c)
         c->n_peers);
 }
 
+/* Opens the key log, if there is to be one. Returns 0, or a negative errno with a line in err. */
+static int key_log_begin(struct daemon *d, char *err, size_t err_len)
+{
+    const char *file = d->config.daemon.key_log_file;
+    char why[CONFIG_ERROR_MAX];
+    int rc = file[0] != '\0' ? key_log_open(&d->key_log, file, why, sizeof why) : 0;
+
+    if (rc != 0)
+        snprintf(err, err_len, "%s:%u: [daemon] key_log_file: %.400s", d->config_path,
+                 config_lines_after(d->config_path, 1, "key_log_file"), why);
+    else if (d->key_log.on)
+        say("WARNING: keys are logged to %s: whoever reads it can read the packets; to end that, "
+            "remove key_log_file from %s, restart, and destroy the file",
+            file, d->config_path);
+    return rc;
+}
+
 /* Runs the daemon from a good configuration to its exit code. argv: the EAL's arguments. */
 static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
 {
@@ -221,12 +239,15 @@ int main(int argc, char **argv)
         return check_run(&daemon.config, o.config_path);
     if (!prompt_set(o.interactive, o.cmdline_path))
         return EXIT_USAGE;
-    if (config_keys_load(&daemon.config, o.config_path, CONFIG_KEYS_START, err, sizeof err) != 0) {
+    if (config_keys_load(&daemon.config, o.config_path, CONFIG_KEYS_START, err, sizeof err) != 0 ||
+        key_log_begin(&daemon, err, sizeof err) != 0) {
         say("%s", err);
+        config_keys_free(&daemon.config);
         return EXIT_CONFIG;
     }
     rc = o.eal_argc == 1 ? daemon_life_configured(&daemon, argv[0])
                          : daemon_life(&daemon, o.eal_argc, argv);
+    key_log_close(&daemon.key_log);
     config_keys_free(&daemon.config);
     return rc;
 }

@@ -46,6 +46,12 @@ int host_control_secure(struct host_control *c, const struct assoc_config *cfg,
     return -ENOMEM;
 }
 
+void host_control_set_key_log(struct host_control *c, host_keys_fn *add, void *ctx)
+{
+    c->key_log = add;
+    c->key_log_ctx = ctx;
+}
+
 void host_control_set_wall(struct host_control *c, uint64_t wall_ns)
 {
     c->wall_ns = wall_ns;
@@ -139,6 +145,8 @@ static void install(struct host_control *c, struct assoc_keys *keys)
         m.open = aead_create(c->library, keys->cipher, keys->keys.open);
         send(c->hosts[k], &m);
     }
+    if (c->key_log != NULL)
+        c->key_log(c->key_log_ctx, keys);
     secret_wipe(&keys->keys, sizeof keys->keys);
 }
 

@@ -98,6 +98,8 @@ struct host_control {
     uint32_t secured[ASSOC_PEERS_MAX], n_secured; /* the numbers of peers in lib/assoc */
     enum aead_library library;                    /* that seals packets */
     uint8_t public_key[DH_BYTES];
+    host_keys_fn *key_log; /* NULL: none */
+    void *key_log_ctx;
     uint64_t over_ns;            /* when associations that are over were last looked for */
     struct table_firsts *firsts; /* for each slot */
     uint8_t *leaving; /* for each slot: how many workers have not given its ciphers back yet */

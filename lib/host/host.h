@@ -433,6 +433,11 @@ void host_control_set_link(struct host_control *c, uint64_t link_Bps);
  */
 int host_control_secure(struct host_control *c, const struct assoc_config *cfg,
                         enum aead_library library, char *err, size_t err_len);
+/* What control calls with each new association, before its keys are wiped. *keys is valid during
+ * the call, for which control waits. */
+typedef void host_keys_fn(void *ctx, const struct assoc_keys *keys);
+/* For a log of keys; NULL: none, as at the start. */
+void host_control_set_key_log(struct host_control *c, host_keys_fn *add, void *ctx);
 /* Sets the time since 1970 for the handshakes of the next host_control(). It may go back. */
 void host_control_set_wall(struct host_control *c, uint64_t wall_ns);
 /*

@@ -18,6 +18,7 @@ extern "C" {
 #include "assoc/mac.h"
 #include "assoc/seal.h"
 #include "base/rng.h"
+#include "crypto/secret.h"
 #include "host/host_internal.h"
 #include "wire/assoc.h"
 }
@@ -452,6 +453,42 @@ TEST_F(Sealed, PeerForgets)
         << p.state();
     EXPECT_EQ(p.recvs[1][1].status, 0);
     p.close();
+}
+
+// With a log, control tells of each association once at each end, with the keys under which packets
+// then go: what one end seals with, the other one opens with.
+TEST_F(Sealed, KeysAreLogged)
+{
+    struct Ends {
+        std::vector<assoc_keys> keys[2];
+    } ends;
+    Pair p(o);
+
+    host_control_set_key_log(
+        world_control(p.w, 0),
+        [](void *ctx, const assoc_keys *k) { static_cast<Ends *>(ctx)->keys[0].push_back(*k); },
+        &ends);
+    host_control_set_key_log(
+        world_control(p.w, 1),
+        [](void *ctx, const assoc_keys *k) { static_cast<Ends *>(ctx)->keys[1].push_back(*k); },
+        &ends);
+    p.open();
+    p.recv(100000);
+    p.send(100000);
+    EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    ASSERT_EQ(ends.keys[0].size(), 1u);
+    ASSERT_EQ(ends.keys[1].size(), 1u);
+    const assoc_keys &a = ends.keys[0][0], &b = ends.keys[1][0];
+    EXPECT_TRUE(a.outgoing && !b.outgoing);
+    EXPECT_EQ(a.cipher, b.cipher);
+    EXPECT_EQ(a.remote, b.number);
+    EXPECT_EQ(b.remote, a.number);
+    EXPECT_EQ(memcmp(a.keys.seal, b.keys.open, NOISE_KEY_BYTES), 0);
+    EXPECT_EQ(memcmp(a.keys.open, b.keys.seal, NOISE_KEY_BYTES), 0);
+    EXPECT_FALSE(secret_unset(a.keys.seal, NOISE_KEY_BYTES));
+    for (const auto &[from, number, count] : ledger)
+        EXPECT_EQ(number, from == 0 ? a.remote : b.remote);
+    EXPECT_TRUE(p.finish()) << p.state();
 }
 
 // A peer that is taken from the list loses its connections at once.

@@ -44,6 +44,7 @@ struct doctor_conf {
     uint32_t n_ports;
     struct doctor_port ports[DOCTOR_PORTS];
     char private_key_file[256]; /* "": none */
+    char key_log_file[256];     /* "": none */
     uint32_t n_shared;
     char shared_key_file[DOCTOR_PEERS][256]; /* of all peers together */
 };

@@ -46,6 +46,8 @@ static void conf_key(struct doctor_conf *c, struct doctor_port *p, const char *k
         c->lock = strcmp(value, "no") != 0;
     else if (p == NULL && strcmp(key, "private_key_file") == 0)
         snprintf(c->private_key_file, sizeof c->private_key_file, "%s", value);
+    else if (p == NULL && strcmp(key, "key_log_file") == 0)
+        snprintf(c->key_log_file, sizeof c->key_log_file, "%s", value);
     else if (p == NULL && strcmp(key, "shared_key_file") == 0 && c->n_shared < DOCTOR_PEERS)
         snprintf(c->shared_key_file[c->n_shared++], sizeof *c->shared_key_file, "%s", value);
     else if (p != NULL && strcmp(key, "security") == 0)

@@ -93,12 +93,37 @@ static void check_file(const struct doctor *d, const char *file, const char *mak
     }
 }
 
+/* Keys in a file: for a while, on purpose, or forgotten. */
+static void check_log(const struct doctor *d, const char *file)
+{
+    char path[DOCTOR_PATH];
+    struct stat st;
+
+    doctor_tell(d, "keys", DOCTOR_WARNING,
+                "%s: keys are logged there: whoever reads it can read the packets\n"
+                "remove key_log_file from %s, systemctl restart sluiced, shred -u %s",
+                file, d->config, file);
+    if (lstat(doctor_path(d, path, "%s", file), &st) != 0 || replaceable(d, file))
+        return;
+    if (!S_ISREG(st.st_mode))
+        doctor_tell(d, "keys", DOCTOR_BAD,
+                    "%s: is no regular file, so the daemon refuses it\n"
+                    "write another file as key_log_file in %s",
+                    file, d->config);
+    else if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        doctor_tell(d, "keys", DOCTOR_BAD,
+                    "%s: its mode %04o lets other users at the keys\nchmod 600 %s", file,
+                    (unsigned int)(st.st_mode & 07777), file);
+}
+
 void doctor_keys(struct doctor *d)
 {
     if (d->conf.private_key_file[0] != 0)
         check_file(d, d->conf.private_key_file, "sluice key generate");
     for (uint32_t i = 0; i < d->conf.n_shared; i++)
         check_file(d, d->conf.shared_key_file[i], "sluice key shared");
+    if (d->conf.key_log_file[0] != 0)
+        check_log(d, d->conf.key_log_file);
 }
 
 /* Handshakes carry the time of day, so that nobody can send an old one again. */

@@ -569,6 +569,17 @@ static int check_minimums(struct load *l)
     return 0;
 }
 
+static int check_key_log(struct load *l)
+{
+    const struct config_daemon *d = &l->c->daemon;
+
+    if (d->key_log_file[0] == '\0' || d->private_key_file[0] != '\0')
+        return 0;
+    return load_error(l, "daemon", "key_log_file",
+                      "without private_key_file nothing is sealed, so there are no keys to log; "
+                      "remove it, or add private_key_file");
+}
+
 /* Loads sections in the order of the file, so that the first mistake is the one reported. */
 static int load_sections(struct load *l, struct rte_cfgfile *file)
 {
@@ -589,6 +600,8 @@ static int load_sections(struct load *l, struct rte_cfgfile *file)
         rc = check_network_count(l);
     if (rc == 0)
         rc = check_minimums(l);
+    if (rc == 0)
+        rc = check_key_log(l);
     if (rc == 0 && l->c->n_ports == 0) {
         rc = -EINVAL;
         snprintf(l->err, l->err_len, "%s: no port is configured; add a section [port NAME]",

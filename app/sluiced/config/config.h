@@ -92,6 +92,7 @@ struct config_daemon {
     uint32_t cipher;                         /* enum aead_cipher */
     uint32_t cipher_library;                 /* enum config_library */
     char private_key_file[CONFIG_VALUE_MAX]; /* "": none; nothing is secured then */
+    char key_log_file[CONFIG_VALUE_MAX];     /* "": keys are not logged */
 };
 
 struct config_prefix {

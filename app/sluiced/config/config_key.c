@@ -53,6 +53,8 @@ const struct config_key config_daemon_keys[] = {
      library_words},
     {"private_key_file", CONFIG_TEXT, DAEMON(private_key_file), 1, CONFIG_VALUE_MAX - 1, false,
      NULL, "/etc/sluice/private.key", NULL},
+    {"key_log_file", CONFIG_TEXT, DAEMON(key_log_file), 1, CONFIG_VALUE_MAX - 1, false, NULL,
+     "/run/sluice/keys.log", NULL},
     {NULL, 0, 0, 0, 0, false, NULL, NULL, NULL},
 };
 

@@ -88,6 +88,8 @@ int security_start(struct daemon *d, uint32_t port, char *err, size_t err_len)
         snprintf(err, err_len, "port %s: %s", d->config.ports[port].name, why);
         return rc;
     }
+    if (d->key_log.on)
+        host_control_set_key_log(d->controls[port], key_log_add, &d->key_log);
     rc = peers_set(d, port);
     if (rc != 0)
         snprintf(err, err_len, "port %s: its peers' keys cannot be set: %s",

@@ -90,6 +90,8 @@ const Mistake mistakes[] = {
      7, "[peer a] public_key:", "no host has this key", "sluice key public"},
     {OWN PORT "[peer a]\naddress = 10.0.0.7/32\nshared_key_file = /s\n", 7,
      "[peer a] shared_key_file:", "no public_key", "add public_key"},
+    {PORT "[daemon]\nkey_log_file = /l\n", 4, "[daemon] key_log_file:", "no keys to log",
+     "remove it, or add private_key_file"},
     {OWN PORT "[peer a]\naddress = 10.0.0.7/32\npublic_key = " KEY
               "\n[peer b]\naddress = 10.0.0.8/32\npublic_key = " KEY "\n",
      10, "[peer b] public_key:", "peer a has this key", "one section"},

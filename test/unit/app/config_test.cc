@@ -72,6 +72,7 @@ TEST(Config, Defaults)
     EXPECT_EQ(p.ahead, 0u);
     EXPECT_EQ(p.silence_ns, 3000000000u);
     EXPECT_STREQ(c.daemon.private_key_file, "");
+    EXPECT_STREQ(c.daemon.key_log_file, "");
     EXPECT_EQ(p.security, (uint32_t)HOST_SECURITY_NONE);
 }
 
@@ -87,6 +88,7 @@ const char kEveryKey[] = "# a comment\n"
                          "idle = sleep\n"
                          "control_lcore = 3\n"
                          "private_key_file = /etc/sluice/private.key # ours\n"
+                         "key_log_file = /run/sluice/keys.log\n"
                          "\n"
                          "[port net_memif0]\n"
                          "vdev = net_memif0,role=server,id=0,socket=/tmp/m\n"
@@ -140,6 +142,7 @@ TEST(Config, EveryKeyOfTheDaemonReachesItsField)
     EXPECT_EQ(c.daemon.idle, (uint32_t)CONFIG_IDLE_SLEEP);
     EXPECT_EQ(c.daemon.control_lcore, 3u);
     EXPECT_STREQ(c.daemon.private_key_file, "/etc/sluice/private.key");
+    EXPECT_STREQ(c.daemon.key_log_file, "/run/sluice/keys.log");
     ASSERT_EQ(c.n_ports, 2u);
     EXPECT_STREQ(c.ports[1].name, "0000:01:00.0");
     EXPECT_EQ(addr_text(c.ports[1].address[0].addr), "10.0.1.1"); // the line ended in CR LF

@@ -27,6 +27,7 @@ struct Calls {
     std::vector<std::pair<size_t, uint32_t>> peers; // a port, and how many peers it got
     std::vector<int> results; // of the next calls that set peers; 0 after that
     std::vector<size_t> walls;
+    std::vector<std::pair<size_t, void *>> logs; // ports that log keys, and where
     std::vector<std::string> said;
     uint64_t wall_ns = 0;
 } calls;
@@ -64,6 +65,16 @@ int host_control_set_secured(struct host_control *c, const struct assoc_peer *pe
         calls.results.erase(calls.results.begin());
     }
     return rc;
+}
+
+void host_control_set_key_log(struct host_control *c, host_keys_fn *add, void *ctx)
+{
+    EXPECT_EQ(add, key_log_add);
+    calls.logs.emplace_back(port_of(c), ctx);
+}
+
+void key_log_add(void *ctx, const struct assoc_keys *keys)
+{
 }
 
 void host_control_set_wall(struct host_control *c, uint64_t wall_ns)
@@ -124,6 +135,19 @@ TEST_F(Security, PortsThatSecureGetOurKeyAndThePeers)
     for (size_t k = 0; k < DRBG_SEED_BYTES; k += 8)
         EXPECT_NE(calls.seeds[0].substr(k, 8), calls.seeds[1].substr(k, 8)) << "seeds are random";
     EXPECT_EQ(calls.peers, (Peers{{0, 2}, {2, 2}}));
+}
+
+TEST_F(Security, KeysAreLoggedOnlyIfThereIsALog)
+{
+    for (bool on : {false, true}) {
+        d->key_log.on = on;
+        calls.logs.clear();
+        for (uint32_t i = 0; i < 3; i++)
+            EXPECT_EQ(security_start(d.get(), i, err, sizeof err), 0) << err;
+        EXPECT_EQ(calls.logs.size(), on ? 2u : 0u);
+        for (const auto &log : calls.logs)
+            EXPECT_TRUE(log.first != 1 && log.second == &d->key_log);
+    }
 }
 
 TEST_F(Security, WithoutAKeyNothingIsDone)

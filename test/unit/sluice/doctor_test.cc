@@ -73,6 +73,11 @@ class Machine
         file(name, "not looked at\n");
         chmod(root.at(name).c_str(), mode);
     }
+    void logs_keys() const
+    {
+        folder("keys");
+        conf("[daemon]\n", "[daemon]\nkey_log_file = /keys/log\n");
+    }
     void folder(const std::string &name) const
     {
         std::filesystem::create_directories(root.at(name));
@@ -360,6 +365,26 @@ const Ailment ailments[] = {
      "keys", DOCTOR_BAD, "/keys/a: the mode 0777 of its folder", "chmod go-w /keys"},
     {[](Machine &m) { m.limit("unlimited", "0000000000000000", 12345); }, "keys", DOCTOR_BAD,
      "/etc/sluice/b.key: belongs to user ", "chown 12345 /etc/sluice/b.key", 1},
+    {[](Machine &m) { m.logs_keys(); }, "keys", DOCTOR_WARNING,
+     "/keys/log: keys are logged there: whoever reads it can read the packets",
+     "remove key_log_file from /etc/sluice/sluiced.conf, systemctl restart sluiced, shred -u "
+     "/keys/log"},
+    {[](Machine &m) {
+         m.logs_keys();
+         m.key_file("keys/log", 0644);
+     },
+     "keys", DOCTOR_BAD, "/keys/log: its mode 0644 lets other users", "chmod 600 /keys/log", 1},
+    {[](Machine &m) {
+         m.logs_keys();
+         m.key_file("keys/log");
+         chmod(m.root.at("keys").c_str(), 0777);
+     },
+     "keys", DOCTOR_BAD, "/keys/log: the mode 0777 of its folder", "chmod go-w /keys", 1},
+    {[](Machine &m) {
+         m.logs_keys();
+         std::filesystem::create_symlink("elsewhere", m.root.at("keys/log"));
+     },
+     "keys", DOCTOR_BAD, "/keys/log: is no regular file", "write another file", 1},
     {[](Machine &m) { m.synchronised = [] { return 0; }; }, "time", DOCTOR_WARNING,
      "not synchronised", "timedatectl set-ntp true"},
     {[](Machine &m) { m.conf("\nmtu = 1500", "\nsecurity = none\nmtu = 1500"); }, "security",
