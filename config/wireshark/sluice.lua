@@ -7,7 +7,9 @@
 -- host without keys also refuses sealed packets and handshakes, which are not called bad here. Units
 -- sent again, units reported missing and grants that change carry remarks (sluice.retransmission,
 -- sluice.nak, sluice.grant_change). Sealed packets are dissected too, but for the payload, which is
--- encrypted; no tag is checked.
+-- encrypted. With the key log of a daemon (the preference sluice.key_log_file), tags are checked,
+-- and payload is decrypted: only of packets whose details are shown, or where a filter or column
+-- asks for them. That needs sluice_ciphers.lua in the same folder.
 
 local sluice = Proto("sluice", "Sluice Transport")
 
@@ -186,6 +188,7 @@ local f_is_first = field("bool", "trailer.first", "Of a FIRST", 8, nil, 0x80)
 local f_count = field("uint64", "trailer.count", "Count", base.DEC)
 local COUNT_MASK = UInt64.new(4294967295, 0x007fffff) -- without the FIRST bit
 local f_tag = field("bytes", "trailer.tag", "Tag")
+local f_tag_right = field("bool", "trailer.tag_right", "Tag is right, by the key log")
 
 local e_short = problem("short", "Ends inside its header")
 local e_version = problem("bad_version", "Unknown version")
@@ -194,15 +197,20 @@ local e_security = problem("bad_security", "A packet of this type cannot be seal
 local e_flags = problem("bad_flags", "A flag this type cannot have, or one it must have is missing")
 local e_field = problem("bad_field", "A field beyond its limits")
 local e_length = problem("bad_length", "Length does not agree with the fields")
+local e_wrong_key = expert_new("wrong_key", "Wrong key or damaged", "DECRYPTION", "ERROR")
 -- What goes on, none of it wrong.
 local e_repeat = expert_new("retransmission", "A unit that was sent before", "SEQUENCE", "NOTE")
 local e_nak = expert_new("nak", "Units are missing", "SEQUENCE", "NOTE")
 local e_grant = expert_new("grant_change", "Another grant than before", "SEQUENCE", "CHAT")
+local e_no_key = expert_new("no_key", "The key log has no key", "DECRYPTION", "NOTE")
 
 sluice.fields = fields
 sluice.experts = experts
 sluice.prefs.ports = Pref.range("UDP ports", "47800", "UDP ports on which Sluice hosts listen",
                                 65535)
+sluice.prefs.key_log_file = Pref.string("Key log", "",
+                                        "The file that key_log_file in [daemon] of a daemon's " ..
+                                            "configuration names (doc/capture.md)")
 
 local function position_text(tvb, offset)
     return string.format("request %.0f unit %.0f", tvb(offset, 4):uint(), tvb(offset + 4, 4):uint())
@@ -339,10 +347,6 @@ end
 -- looked at again in any order, but first in the capture's.
 local grants, replaced = {}, {}
 
-function sluice.init()
-    grants, replaced = {}, {}
-end
-
 -- CNTL packets may overtake each other; only newer ones count.
 local function grant_follow(tvb, pinfo)
     local id = tostring(pinfo.src) .. " " .. tvb(16, 8):uint64():tohex()
@@ -455,6 +459,170 @@ local function trailer_dissect(tvb, at, tree)
     end
 end
 
+-- ---- the key log -------------------------------------------------------------------------------
+
+local have_ciphers, ciphers = pcall(require, "sluice_ciphers")
+
+-- keys: by the association's number, a list of {cipher, bytes of the key, and the expanded key,
+-- once it was used}. Numbers are random, so hardly ever have two associations the same; the tag
+-- tells them apart. read_bytes: of the log, so far.
+local key_log = { keys = {}, read_bytes = 0 }
+
+-- What was decrypted, by the number of the frame: Wireshark shows a packet again and again.
+local OPENED_MAX_BYTES = 67108864
+local opened, opened_bytes = {}, 0
+
+local function from_hex(text)
+    return (text:gsub("%x%x", function(digits) return string.char(tonumber(digits, 16)) end))
+end
+
+-- Any other line is a remark, or was cut by a full disk.
+local function key_log_line(line)
+    local number, cipher, digits = line:match("^KEY %S+ (%x+) (%S+) %S+ %S+ (%x+)%s*$")
+    local bytes = digits and #digits % 2 == 0 and from_hex(digits)
+
+    if not bytes or #number ~= 8 or not ciphers.has(cipher, #bytes) then
+        return
+    end
+    local list = key_log.keys[tonumber(number, 16)] or {}
+    key_log.keys[tonumber(number, 16)] = list
+    for _, key in ipairs(list) do
+        if key.cipher == cipher and key.bytes == bytes then -- both hosts' logs in one file
+            return
+        end
+    end
+    list[#list + 1] = { cipher = cipher, bytes = bytes }
+end
+
+-- Reads the lines that the log has got since the last time: it grows during a live capture. Returns
+-- what is wrong, or nil.
+local function key_log_read()
+    local file, why = io.open(sluice.prefs.key_log_file, "rb")
+
+    if file == nil then
+        return "The key log cannot be read: " .. why
+    end
+    if file:seek("end") < key_log.read_bytes then
+        key_log = { keys = {}, read_bytes = 0 }
+    end
+    file:seek("set", key_log.read_bytes)
+    local text = file:read("*a") or ""
+    file:close()
+    for line in text:gmatch("([^\n]*)\n") do
+        key_log_line(line)
+        key_log.read_bytes = key_log.read_bytes + #line + 1
+    end
+    return nil
+end
+
+-- The keys of an association, or nil and what is wrong.
+local function key_log_find(number)
+    local why = nil
+
+    if not have_ciphers then
+        return nil, "sluice_ciphers.lua is missing: put it beside sluice.lua"
+    end
+    if key_log.keys[number] == nil then
+        why = key_log_read()
+    end
+    return key_log.keys[number], why or "The key log has no key of this association"
+end
+
+local function key_log_forget()
+    key_log = { keys = {}, read_bytes = 0 }
+    opened, opened_bytes = {}, 0
+end
+
+function sluice.init()
+    grants, replaced = {}, {}
+    key_log_forget()
+end
+
+local addresses = { { Field.new("ip.src"), Field.new("ip.dst"), ("\0"):rep(10) .. "\255\255" },
+                    { Field.new("ipv6.src"), Field.new("ipv6.dst"), "" } }
+
+local function port_bytes(port)
+    return string.char(math.floor(port / 256), port % 256)
+end
+
+-- What the tag covers besides encrypted bytes (doc/protocol.md, section 11): a list, as a packet in
+-- a tunnel may have addresses of both families.
+local function associated_of(kind, tvb, len, pinfo)
+    local list, packet = {}, tvb:raw(0, kind == DATA and DATA_BYTES or len)
+
+    if kind == DATA then
+        return { packet }
+    end
+    if kind == CNTL then -- routers may write there
+        packet = packet:sub(1, 160) .. ("\0"):rep(16) .. packet:sub(177)
+    end
+    for _, family in ipairs(addresses) do
+        local from, to = { family[1]() }, { family[2]() }
+        if #from > 0 and #to > 0 then
+            list[#list + 1] = family[3] .. from[#from].range:raw() .. family[3] ..
+                                  to[#to].range:raw() .. port_bytes(pinfo.src_port) ..
+                                  port_bytes(pinfo.dst_port) .. packet
+        end
+    end
+    return list
+end
+
+-- The bytes that were encrypted, as a string, if one of these keys opens the packet; else nil.
+local function packet_open(keys, kind, tvb, len, pinfo)
+    local from = kind == DATA and DATA_BYTES or len
+    local sealed = len > from and tvb:raw(from, len - from) or ""
+    local nonce = ("\0"):rep(4) .. tvb:raw(len, NUMBER_BYTES)
+    local tag = tvb:raw(len + NUMBER_BYTES, TRAILER_BYTES - NUMBER_BYTES)
+
+    for _, key in ipairs(keys) do
+        key.expanded = key.expanded or ciphers.key(key.cipher, key.bytes)
+        for _, associated in ipairs(associated_of(kind, tvb, len, pinfo)) do
+            local text = key.expanded:open(nonce, associated, sealed, tag)
+            if text ~= nil then
+                return text
+            end
+        end
+    end
+    return nil
+end
+
+-- packet_open(), or what it found before.
+local function packet_opened(keys, kind, tvb, len, pinfo)
+    local text = opened[pinfo.number]
+
+    if text == nil then
+        text = packet_open(keys, kind, tvb, len, pinfo)
+        opened_bytes = opened_bytes + #(text or "")
+        if opened_bytes > OPENED_MAX_BYTES then
+            opened, opened_bytes = {}, #(text or "")
+        end
+        opened[pinfo.number] = text
+    end
+    return text
+end
+
+-- Checks the tag of a sealed packet that was captured whole, and shows what was encrypted. Nothing
+-- of a packet with a wrong tag is decrypted.
+local function opened_dissect(kind, tvb, len, tree, pinfo)
+    if sluice.prefs.key_log_file == "" or len < bodies[kind][1] or
+        tvb:len() < len + TRAILER_BYTES or
+        not (tree:referenced(f_payload) or tree:referenced(f_tag_right)) then
+        return
+    end
+    local keys, why = key_log_find(tvb(4, 4):uint())
+    if keys == nil then
+        tree:add_proto_expert_info(e_no_key, why)
+        return
+    end
+    local text = packet_opened(keys, kind, tvb, len, pinfo)
+    local right = tree:add(f_tag_right, tvb(len + NUMBER_BYTES), text ~= nil):set_generated()
+    if text == nil then
+        right:add_proto_expert_info(e_wrong_key)
+    elseif #text > 0 then
+        tree:add(f_payload, ByteArray.new(text, true):tvb("Decrypted payload")())
+    end
+end
+
 -- What to say where fewer bytes than the least were sent or captured, or nil.
 local function lack(tvb, len, least, tree)
     if len < least then
@@ -502,6 +670,7 @@ function sluice.dissector(tvb, pinfo, root)
     local text = types[kind] .. " " .. body_dissect(kind, tvb, len, tree, pinfo)
     if sealed and len >= HEADER_BYTES then
         trailer_dissect(tvb, len, tree)
+        opened_dissect(kind, tvb, len, tree, pinfo)
         text = text .. " sealed"
     end
     if #names > 0 then
@@ -517,6 +686,7 @@ local registered = sluice.prefs.ports
 udp_ports:add(registered, sluice)
 
 function sluice.prefs_changed()
+    key_log_forget()
     if registered ~= sluice.prefs.ports then
         udp_ports:remove(registered, sluice)
         registered = sluice.prefs.ports

@@ -217,8 +217,8 @@ def data_flow(daemon: Daemon, key: str = "tx_bytes", more: int = 4 << 20, timeou
 
 
 def run_script(testbed: Testbed, name: str, env: dict[str, str], timeout_s: float = 300) -> None:
-    """Runs a test script of this folder, which must end with status 0, or with 77 to be skipped."""
-    process = testbed.start(name, [sys.executable, "-B", os.path.join(HERE, name + ".py")], env=env)
+    """Runs a test script below this folder, which must end with status 0, or with 77 to be skipped."""
+    process = testbed.start(os.path.basename(name), [sys.executable, "-B", os.path.join(HERE, name + ".py")], env=env)
     status = process.wait(timeout_s)
     if status == 77:
         raise Skip((process.out().strip().splitlines() or ["it does not say why"])[-1])

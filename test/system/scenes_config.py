@@ -391,15 +391,23 @@ def keys_live(testbed: Testbed, context: Context) -> None:
         daemon.stop()
 
 
+def _findings(testbed: Testbed, context: Context, config: str) -> list[dict[str, str]]:
+    """What the doctor finds, without a daemon."""
+    done = subprocess.run([context.build.program("sluice"), "doctor", "--json", "--config", config], capture_output=True,
+                          text=True, timeout=60, check=False, env={**os.environ, "SLUICE_SOCKET": testbed.path("none")})
+    found: list[dict[str, str]] = json.loads(done.stdout)["findings"]
+    return found
+
+
 @scene("keys: a daemon does not start with files that others may read, or without anybody to talk to", company=True)
 def keys_refused(testbed: Testbed, context: Context) -> None:
     program, private = context.build.program("sluiced"), testbed.path("k")
     config = testbed.path("k.conf")
     public = _key(context, "generate", private)
 
-    def write(peers: str) -> None:
+    def write(peers: str, daemon: str = "") -> None:
         with open(config, "w", encoding="utf-8") as f:
-            f.write(f"[daemon]\nprivate_key_file = {private}\n[port 0000:ff:00.0]\naddress = 10.0.0.1/24\n{peers}")
+            f.write(f"[daemon]\nprivate_key_file = {private}\n{daemon}[port 0000:ff:00.0]\naddress = 10.0.0.1/24\n{peers}")
 
     def refused(name: str, *parts: str) -> None:
         """By the check and by the start, before the EAL is touched."""
@@ -410,7 +418,8 @@ def keys_refused(testbed: Testbed, context: Context) -> None:
     refused("nobody", re.escape(f"{config}:2: [daemon] private_key_file: no peer has a key"), "0000:ff:00.0")
     write(f"[peer b]\naddress = 10.0.0.2/32\npublic_key = {public}\n")
     refused("own", re.escape(f"{config}:7: [peer b] public_key: is that of this host"))
-    write(f"[peer b]\naddress = 10.0.0.2/32\npublic_key = {_key(context, 'public', said=_key(context, 'generate'))}\n")
+    peer = f"[peer b]\naddress = 10.0.0.2/32\npublic_key = {_key(context, 'public', said=_key(context, 'generate'))}\n"
+    write(peer)
     os.chmod(private, 0o604)
     refused("mode", re.escape(f"{config}:2: [daemon] private_key_file: {private}: its mode 0604"), "chmod 600")
     os.chmod(private, 0o600)
@@ -418,11 +427,27 @@ def keys_refused(testbed: Testbed, context: Context) -> None:
     if status != GOOD or f"public key of this host: {public}" not in out or "security required" not in out or \
             "peer b: secured, public key" not in out:
         raise TestbedError(f"the check must say what is secured: {out}{err}")
-    doctor = subprocess.run([context.build.program("sluice"), "doctor", "--json", "--config", config], capture_output=True,
-                            text=True, timeout=60, check=False, env={**os.environ, "SLUICE_SOCKET": testbed.path("none")})
-    found = {f["check"]: f for f in json.loads(doctor.stdout)["findings"]}
+    found = {f["check"]: f for f in _findings(testbed, context, config)}
     if found["keys"]["level"] != "good" or found["security"]["level"] != "good" or "time" not in found:
         raise TestbedError(f"the doctor must find the key and the port all right: {found}")
+
+    # A key log has rules of its own, and is warned of.
+    log = testbed.path("log")
+    write(peer, f"key_log_file = {log}\n")
+    with open(os.open(log, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as f:
+        f.write("a file of another kind\n")
+    refused("log", re.escape(f"{config}:3: [daemon] key_log_file: {log}: has something in it"), "name another file")
+    os.unlink(log)
+    os.symlink(private, log)
+    refused("link", re.escape(f"{config}:3: [daemon] key_log_file: {log}: is or goes through a symbolic link"))
+    os.unlink(log)
+    status, out, err = _check(context, config)
+    if status != GOOD or f"WARNING: keys are logged to {log}" not in out or os.path.exists(log):
+        raise TestbedError(f"the check must warn of the key log, and make none: {status} {out}{err}")
+    if not any(f["level"] == "warning" and f"{log}: keys are logged there" in f["text"]
+               for f in _findings(testbed, context, config)):
+        raise TestbedError("the doctor must warn of the key log")
+    write(peer)
 
     # Another user may check the file, but not see the key.
     need(None if os.geteuid() == 0 else "only root can become another user")

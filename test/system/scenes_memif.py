@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two daemons joined by a memif: many connections, workers, families, sizes of requests, files."""
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -223,9 +222,3 @@ if script_exists("files_test"):
         env, daemons = _script_env(testbed, context)
         run_script(testbed, "files_test", env, timeout_s=600)
         _stop(daemons)
-
-
-if script_exists("dissector_test"):
-    @scene("Wireshark's dissector names every byte", company=True)
-    def dissector(testbed: Testbed, context: Context) -> None:
-        run_script(testbed, "dissector_test", dict(os.environ, TMPDIR=testbed.dir))

@@ -17,11 +17,11 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from typing import NamedTuple
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/python"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../scripts/python"))
 from testbed import tshark  # noqa: E402 (after the path is set)
 
 PORT = 47800
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config",
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "config",
                       "wireshark", "sluice.lua")
 FLAGS = ["sreq", "dreq", "wclose", "rclose", "end", "pack", "early", "repeat"]
 KEY = 0x0102030405060708
@@ -138,6 +138,7 @@ REMARKS = {"sluice.retransmission", "sluice.nak", "sluice.grant_change"}
 REMARKS_OF: dict[str, set[str]] = {"data": {"sluice.retransmission"}, "cntl": {"sluice.nak"}}
 BEFORE = {"sluice.cntl.rate_before", "sluice.cntl.burst_before"}
 PROOF = "sluice.rcntl.proof"
+WITH_KEY = {"sluice.trailer.tag_right"}  # decrypt_test.py
 
 
 class Wrong(Exception):
@@ -149,9 +150,9 @@ def expect(condition: bool, message: str) -> None:
         raise Wrong(message)
 
 
-def dissect(path: str, *args: str) -> list[ElementTree.Element]:
+def dissect(path: str, *args: str, key_log: str | None = None) -> list[ElementTree.Element]:
     """tshark's PDML of a capture: one element for each packet."""
-    done = tshark.run(SCRIPT, path, "-T", "pdml", *args)
+    done = tshark.run(SCRIPT, path, "-T", "pdml", *args, key_log=key_log)
     expect(done.returncode == 0, f"tshark: {done.stderr}")
     for word in ("Lua Error", "lua error", "_ws.lua.error", "Error during loading"):
         expect(word not in done.stdout and word not in done.stderr,
@@ -253,7 +254,7 @@ def good_run(folder: str) -> int:
     with open(SCRIPT, encoding="utf-8") as f:
         declared = set(re.findall(r'field\("\w+", "([a-z_.]+)",', f.read()))
     expect(len(declared) > 60, "the script's fields were not found")
-    unseen = {"sluice." + name for name in declared} - seen - BEFORE - {PROOF}
+    unseen = {"sluice." + name for name in declared} - seen - BEFORE - {PROOF} - WITH_KEY
     expect(not unseen, f"fields that no packet shows: {unseen}")
     return len(sent)
 
