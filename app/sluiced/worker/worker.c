@@ -144,10 +144,10 @@ static void worker_tell_control(struct worker *w)
 
     for (uint32_t i = 0; i < w->n_queues && !waits; i++)
         waits = host_waits_for_control(w->queues[i]->host);
-    if (!waits || w->control_told)
+    if (!waits || w->control_signalled)
         return;
     (void)!write(w->control_event, &one, sizeof one);
-    w->control_told = true;
+    w->control_signalled = true;
 }
 
 /* Lets `sluice doctor` tell workers from idle lcores. The main thread keeps the name of the
@@ -190,7 +190,7 @@ int worker_main(void *worker)
             enum config_idle idle = __atomic_load_n(&w->idle, __ATOMIC_RELAXED);
 
             counter_add(&w->idle_cycles, end - now);
-            w->control_told = false;
+            w->control_signalled = false;
             worker_rest(w, idle, busy, end);
             if (idle == CONFIG_IDLE_SLEEP)
                 end = clock_now();
