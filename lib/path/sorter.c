@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_malloc.h>
 
 #include "base/check.h"
@@ -21,7 +22,8 @@ int sorter_init(struct sorter *s, uint32_t packets, uint64_t span_cycles, struct
         return -ENOMEM;
     }
     s->capacity = packets;
-    s->free = SORTER_NONE;
+    s->free = s->far = SORTER_NONE;
+    s->far_bucket = UINT64_MAX;
     while (s->shift < 48 && (uint64_t)SORTER_BUCKETS / 2 << s->shift < span_cycles)
         s->shift++;
     memset(s->head, 0xff, sizeof s->head); /* makes each head SORTER_NONE */
@@ -90,8 +92,12 @@ static void place(struct sorter *s, uint32_t node)
         heap_push(s, node);
         return;
     }
-    if (bucket - s->current >= SORTER_BUCKETS)
-        bucket = s->current + SORTER_BUCKETS - 1;
+    if (bucket - s->current >= SORTER_BUCKETS) {
+        s->nodes[node].next = s->far;
+        s->far = node;
+        s->far_bucket = RTE_MIN(s->far_bucket, bucket);
+        return;
+    }
     slot = bucket % SORTER_BUCKETS;
     s->nodes[node].next = s->head[slot];
     s->head[slot] = node;
@@ -117,7 +123,8 @@ void sorter_push(struct sorter *s, const struct path_packet *p)
     place(s, node);
 }
 
-/* The first bucket after the current one that has packets; there must be one. */
+/* The first bucket after the current one that has packets, of those in `far`, too; there must be
+ * one. */
 static uint64_t bucket_next(const struct sorter *s)
 {
     uint32_t start = (uint32_t)((s->current + 1) % SORTER_BUCKETS), word = start / 64;
@@ -127,13 +134,13 @@ static uint64_t bucket_next(const struct sorter *s)
         if (bits != 0) {
             uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(bits);
 
-            return s->current + 1 + (slot - start) % SORTER_BUCKETS;
+            return RTE_MIN(s->far_bucket, s->current + 1 + (slot - start) % SORTER_BUCKETS);
         }
         word = (word + 1) % (SORTER_BUCKETS / 64);
         bits = s->bitmap[word];
     }
-    CHECK(!"a bucket with packets");
-    return 0;
+    CHECK(s->far != SORTER_NONE);
+    return s->far_bucket;
 }
 
 uint64_t sorter_next(const struct sorter *s)
@@ -143,30 +150,46 @@ uint64_t sorter_next(const struct sorter *s)
     return s->count > 0 ? bucket_next(s) << s->shift : TIME_NEVER;
 }
 
+/* Places the packets of a list. */
+static void list_place(struct sorter *s, uint32_t node)
+{
+    while (node != SORTER_NONE) {
+        uint32_t next = s->nodes[node].next;
+
+        place(s, node);
+        node = next;
+    }
+}
+
+/* Turns to a bucket, which is later than the current one and has packets. */
+static void bucket_open(struct sorter *s, uint64_t bucket)
+{
+    uint32_t slot = bucket % SORTER_BUCKETS, list = s->head[slot], far = s->far;
+
+    s->current = bucket;
+    s->head[slot] = SORTER_NONE;
+    s->bitmap[slot / 64] &= ~(1ull << slot % 64);
+    list_place(s, list);
+    if (bucket < s->far_bucket)
+        return;
+    s->far = SORTER_NONE;
+    s->far_bucket = UINT64_MAX;
+    list_place(s, far);
+}
+
 bool sorter_pop(struct sorter *s, uint64_t until, struct path_packet *p, bool *overtaken)
 {
     uint32_t node;
 
     while (s->heaped == 0) {
         uint64_t bucket;
-        uint32_t slot;
 
         if (s->count == 0)
             return false;
         bucket = bucket_next(s);
         if (bucket << s->shift > until)
             return false;
-        s->current = bucket;
-        slot = bucket % SORTER_BUCKETS;
-        node = s->head[slot];
-        s->head[slot] = SORTER_NONE;
-        s->bitmap[slot / 64] &= ~(1ull << slot % 64);
-        while (node != SORTER_NONE) {
-            uint32_t next = s->nodes[node].next;
-
-            place(s, node);
-            node = next;
-        }
+        bucket_open(s, bucket);
     }
     CHECK(s->heap != NULL);
     if (s->nodes[s->heap[0]].p.at > until)

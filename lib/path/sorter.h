@@ -5,9 +5,9 @@
  * depend on which of several flows runs first.
  *
  * Times are cut into buckets of 2^shift cycles. Packets of later buckets wait unsorted. Packets of
- * the current bucket and before are in a binary heap, small enough to stay in the cache. A packet
- * later than all buckets waits in the last bucket. When that bucket becomes current, the packet is
- * placed again.
+ * the current bucket and before are in a binary heap, small enough to stay in the cache. Packets
+ * later than all buckets wait in a list of their own. When the bucket of the earliest of them
+ * becomes current, all of them are placed again. So it does not matter how far away they are.
  *
  * Invariant: every packet outside the heap is later than every packet in it.
  */
@@ -35,6 +35,10 @@ struct sorter {
     uint32_t capacity, count, heaped;
     /* head of the list of returned nodes; fresh .. capacity - 1 were never used */
     uint32_t free, fresh;
+    /* head of the list of packets later than all buckets; the bucket of the earliest of them,
+     * UINT64_MAX: there are none */
+    uint32_t far;
+    uint64_t far_bucket;
     uint32_t shift;
     bool by_seq;
     /* number of the current bucket; a packet belongs to bucket at >> shift */

@@ -34,6 +34,26 @@ TEST(Delay, NothingToWaitFor)
     EXPECT_EQ(l.out, (std::vector<Out>{{5, 0, 100}}));
 }
 
+// A day in ns is 2^46, and buckets of the sorter are as short as the delay. A path that turned to
+// each of them, or to each 4096th, would take minutes.
+TEST(Delay, APollThatIsADayLateCostsNoMore)
+{
+    constexpr uint64_t kDay = 86400 * GHZ;
+    Line l("delay 1ns 1ns");
+    uint32_t id = 0;
+
+    for (uint64_t at : {UINT64_C(0), kDay, kDay + 5, 99 * kDay + 5, 99 * kDay + 5000}) {
+        struct rte_mbuf *m = packet_make(100);
+
+        mbuf_id(m) = id++;
+        path_push(l.p, &m, 1, at);
+    }
+    l.poll(99 * kDay + 10000);
+    ASSERT_EQ(l.out.size(), 5u);
+    for (uint32_t i = 0; i < 5; i++)
+        EXPECT_EQ(l.out[i].id, i);
+}
+
 TEST(Delay, EmptySpecIsAWire)
 {
     Line l("");
