@@ -297,7 +297,14 @@ static int session_read(struct sessions *s, struct session *x, struct protocol_r
         else
             fd_closer_add(one, x->uid);
     }
-    return *len > 0 ? 1 : -1;
+    if (*len > 0)
+        return 1;
+    /* A message without bytes looks like the end, and ends the session. It may bring descriptors.
+     */
+    if (*fd >= 0)
+        fd_closer_add(*fd, x->uid);
+    *fd = -1;
+    return -1;
 }
 
 /* Is the request as long as it says? */

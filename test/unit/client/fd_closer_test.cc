@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <netinet/in.h>
+#include <poll.h>
 #include <set>
 #include <string>
 #include <sys/socket.h>
@@ -95,6 +96,25 @@ TEST_F(FdCloserTest, UnreadMessage)
 {
     start();
     check(path, 0, false);
+}
+
+// A message without bytes ends the session. The descriptors that it brings are closed, too: a
+// daemon that kept them would soon have room for no others.
+TEST_F(FdCloserTest, MessageWithoutBytes)
+{
+    RawClient bad;
+    int ends[2];
+    struct pollfd closed = {};
+
+    start();
+    ASSERT_TRUE(bad.connect(path));
+    ASSERT_EQ(pipe(ends), 0);
+    ASSERT_TRUE(bad.send("", 0, &ends[1], 1));
+    close(ends[1]);
+    closed.fd = ends[0];
+    EXPECT_EQ(poll(&closed, 1, 5000), 1) << "the daemon keeps the descriptor";
+    EXPECT_EQ(closed.revents, POLLHUP);
+    close(ends[0]);
 }
 
 // The threads of this process, by number.
