@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fuzz target for the receiver of files. A sender sends records as the input says (fuzz_record.h),
+ * into requests that the receiver reads as they would come from libsluice, which is replaced here.
+ * What decodes must encode to the same bytes. A file that is reported as received is there with its
+ * size; nothing else is, neither in the folder nor beside it. No message has control characters.
+ */
+#include "fuzz_record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client/sluice.h"
+#include "fuzz_folder.h"
+#include "fuzz_input.h"
+#include "sluice/files/digest.h"
+#include "sluice/say.h"
+#include "sluice/transfer/incoming.h"
+
+#define SLOTS       2u
+#define STEPS_MAX   60
+#define REQUEST_MAX 8192u
+#define FILE_MAX    (256u << 10) /* bytes that the receiver takes */
+
+struct fuzz_record_counts fuzz_record_counts;
+
+struct run {
+    struct fuzz_input in;
+    struct incoming receiver;
+    struct destination destination;
+    uint8_t request[REQUEST_MAX];
+    uint32_t len;
+    /* as the sender knows it */
+    uint64_t file, at;
+    struct digest *digest;
+    /* as libsluice knows it */
+    uint64_t sending[RESULT_QUEUE_SLOTS];
+    uint32_t n_sending;
+    bool shutting;
+    uint32_t received; /* files */
+};
+
+static struct run run;
+static char folder[FUZZ_FOLDER_MAX]; /* holds nothing but "in", the destination */
+
+/* ---- libsluice, and messages ------------------------------------------------------------- */
+
+#define CONN ((struct sluice_conn *)&run)
+
+int __wrap_sluice_accept(struct sluice *s, uint16_t port, uint32_t channel, uint64_t user,
+                         struct sluice_conn **conn);
+int __wrap_sluice_recv(struct sluice_conn *c, void *data, uint64_t len, uint64_t user);
+int __wrap_sluice_send(struct sluice_conn *c, const void *data, uint64_t len, uint64_t user);
+int __wrap_sluice_shutdown(struct sluice_conn *c, uint64_t user);
+int __wrap_sluice_conn_close(struct sluice_conn *c);
+void __wrap_sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out);
+int __wrap_say_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int __wrap_result_queue_add(struct result_queue *a, uint64_t file, enum record_code code,
+                            uint64_t size, const char *message);
+int __real_result_queue_add(struct result_queue *a, uint64_t file, enum record_code code,
+                            uint64_t size, const char *message);
+
+int __wrap_sluice_accept(struct sluice *s, uint16_t port, uint32_t channel, uint64_t user,
+                         struct sluice_conn **conn)
+{
+    *conn = CONN;
+    return 0;
+}
+
+int __wrap_sluice_recv(struct sluice_conn *c, void *data, uint64_t len, uint64_t user)
+{
+    CHECK(c == CONN && user < SLOTS && len == RECORD_REQUEST_MAX);
+    return 0;
+}
+
+int __wrap_sluice_send(struct sluice_conn *c, const void *data, uint64_t len, uint64_t user)
+{
+    struct record r;
+    const char *why;
+
+    CHECK(c == CONN && run.n_sending < RESULT_QUEUE_SLOTS && len <= RECORD_ANSWER_MAX);
+    for (uint64_t at = 0; at < len; at += RECORD_HEADER_BYTES + r.len_bytes) {
+        CHECK(record_decode((const uint8_t *)data + at, len - at, &r, &why) == 0);
+        CHECK(r.type == RECORD_RESULT);
+    }
+    run.sending[run.n_sending++] = user;
+    return 0;
+}
+
+int __wrap_sluice_shutdown(struct sluice_conn *c, uint64_t user)
+{
+    CHECK(c == CONN && !run.shutting);
+    run.shutting = true;
+    return 0;
+}
+
+int __wrap_sluice_conn_close(struct sluice_conn *c)
+{
+    CHECK(c == CONN);
+    return 0;
+}
+
+void __wrap_sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out)
+{
+    *out = (struct sluice_stats){0};
+    strcpy(out->peer, "10.0.0.2");
+}
+
+int __wrap_say_error(int code, const char *format, ...)
+{
+    char text[4096 + RECORD_NAME_MAX];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    for (const char *p = text; *p != 0; p++)
+        CHECK((uint8_t)*p >= ' ' && *p != 0x7f);
+    return code;
+}
+
+int __wrap_result_queue_add(struct result_queue *a, uint64_t file, enum record_code code,
+                            uint64_t size, const char *message)
+{
+    const struct destination *k = &run.destination;
+    const char *name = k->kind == DESTINATION_FILE ? k->base : run.receiver.name;
+    struct stat st;
+
+    CHECK(code < RECORD_CODES);
+    fuzz_record_counts.results[code]++;
+    if (code == RECORD_OK && k->kind != DESTINATION_STREAM) {
+        CHECK(fstatat(k->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0);
+        CHECK(S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && (uint64_t)st.st_size == size));
+        run.received += S_ISREG(st.st_mode);
+        CHECK((st.st_mode & 07022) == 0 || S_ISDIR(st.st_mode));
+    }
+    return __real_result_queue_add(a, file, code, size, message);
+}
+
+/* ---- the folder -------------------------------------------------------------------------- */
+
+static int entry_remove(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    if (at->level == 0)
+        return 0;
+    CHECK(type == FTW_F || type == FTW_DP || type == FTW_DNR);
+    CHECK(type != FTW_F || run.received-- > 0);
+    return type == FTW_F ? unlink(path) : rmdir(path);
+}
+
+/* Empties the destination. Nothing may be beside it, and no file may be there that is not whole. */
+static void folder_empty(const char *inside)
+{
+    DIR *dir = opendir(folder);
+    uint32_t n = 0;
+
+    CHECK(dir != NULL);
+    for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir))
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(dir);
+    CHECK(n == 1);
+    CHECK(nftw(inside, entry_remove, 16, FTW_DEPTH | FTW_PHYS) == 0);
+}
+
+static void folder_remove(void)
+{
+    char inside[FUZZ_FOLDER_MAX + 3];
+
+    snprintf(inside, sizeof inside, "%s/in", folder);
+    rmdir(inside);
+    rmdir(folder);
+}
+
+static void folder_make(void)
+{
+    char inside[FUZZ_FOLDER_MAX + 3];
+
+    fuzz_folder_make(folder);
+    atexit(folder_remove);
+    snprintf(inside, sizeof inside, "%s/in", folder);
+    CHECK(mkdir(inside, 0700) == 0);
+}
+
+/* ---- the sender -------------------------------------------------------------------------- */
+
+static void decode_check(const uint8_t *bytes, size_t len)
+{
+    uint8_t *exact = exact_copy(bytes, len), again[RECORD_HEADER_BYTES];
+    const char *why = "";
+    struct record r;
+    int rc = record_decode(exact, len, &r, &why);
+
+    CHECK((rc == 0) == (why == NULL));
+    if (rc == 0) {
+        CHECK(len >= RECORD_HEADER_BYTES && r.len_bytes <= len - RECORD_HEADER_BYTES);
+        record_encode(again, &r);
+        CHECK(memcmp(again, exact, sizeof again) == 0);
+        fuzz_record_counts.decoded[r.type]++;
+    } else {
+        fuzz_record_counts.refused++;
+    }
+    free(exact);
+}
+
+/* Fills in what the type has, as a right sender would. */
+static void record_fill(struct record *r, uint8_t *data)
+{
+    struct fuzz_input *in = &run.in;
+
+    switch (r->type) {
+    case RECORD_OFFER:
+    case RECORD_DIR:
+        r->mode = (uint32_t)input_u16(in) & 07777;
+        r->mtime_s = (int64_t)input_number(in);
+        r->file = run.file + 1;
+        r->len_bytes = input_u8(in) % 64;
+        input_bytes(in, data, r->len_bytes);
+        if (r->type == RECORD_DIR)
+            return;
+        r->flags = r->mode & 1 ? RECORD_SIZE_UNKNOWN : 0;
+        r->size = r->flags != 0 ? 0 : input_number(in);
+        return;
+    case RECORD_DATA:
+        r->offset = run.at;
+        r->len_bytes = (uint32_t)(input_number(in) % 4000);
+        memset(data, input_u8(in), r->len_bytes);
+        return;
+    case RECORD_HOLE:
+        r->offset = run.at;
+        r->size = input_number(in);
+        return;
+    case RECORD_END_FILE:
+        r->size = run.at;
+        digest_value(run.digest, r->hash);
+        return;
+    case RECORD_END_ALL:
+        r->size = run.file;
+        return;
+    case RECORD_RESULT:
+        r->mode = input_u8(in);
+        r->len_bytes = input_u8(in);
+        memset(data, 'r', r->len_bytes);
+        return;
+    default:
+        return;
+    }
+}
+
+/* Makes a right record wrong. */
+static void record_spoil(struct record *r, uint8_t step)
+{
+    uint64_t by = 0;
+
+    if (step & 0x10)
+        r->file ^= input_number(&run.in);
+    if (step & 0x20)
+        by = input_number(&run.in);
+    r->offset ^= r->type == RECORD_DATA || r->type == RECORD_HOLE ? by : 0;
+    r->size ^= by;
+    r->hash[by % RECORD_HASH_BYTES] ^= (uint8_t)by;
+}
+
+/* What the sender has sent, once this record has left as it was meant. */
+static void sender_follow(const struct record *r, const uint8_t *data)
+{
+    if (r->type == RECORD_OFFER || r->type == RECORD_DIR)
+        run.file++;
+    if (r->type == RECORD_OFFER) {
+        run.at = 0;
+        digest_reset(run.digest);
+    } else if (r->type == RECORD_DATA) {
+        digest_update(run.digest, data, r->len_bytes);
+        run.at += r->len_bytes;
+    } else if (r->type == RECORD_HOLE && r->size <= FILE_MAX) {
+        digest_zeros(run.digest, r->size);
+        run.at += r->size;
+    }
+}
+
+static void record_add(uint8_t step)
+{
+    struct record r = {.type = step & 15, .file = run.file};
+    uint8_t *header = run.request + run.len, *data = header + RECORD_HEADER_BYTES;
+
+    if (REQUEST_MAX - run.len < RECORD_HEADER_BYTES + 4096)
+        return;
+    if (r.type == RECORD_END_ALL)
+        r.file = 0;
+    record_fill(&r, data);
+    sender_follow(&r, data);
+    record_spoil(&r, step);
+    run.len += RECORD_HEADER_BYTES + r.len_bytes;
+    if (step & 0x80)
+        r.len_bytes ^= (uint32_t)input_number(&run.in);
+    record_encode(header, &r);
+    if (step & 0x40)
+        input_patch(&run.in, header, RECORD_HEADER_BYTES);
+    decode_check(header, (size_t)(run.request + run.len - header));
+}
+
+static void raw_add(void)
+{
+    uint32_t len = input_u8(&run.in);
+
+    if (len > REQUEST_MAX - run.len)
+        return;
+    input_bytes(&run.in, run.request + run.len, len);
+    decode_check(run.request + run.len, len);
+    run.len += len;
+}
+
+/* ---- what libsluice would say ------------------------------------------------------------ */
+
+static void complete(enum sluice_op op, uint64_t user, uint64_t len, int status)
+{
+    struct sluice_completion c = {
+        .user = user, .len = len, .conn = CONN, .status = status, .op = op};
+
+    incoming_complete(&run.receiver, &c);
+}
+
+static void work(void)
+{
+    for (int i = 0; i < 20 && incoming_work(&run.receiver, 1 << 20); i++)
+        continue;
+    if (run.shutting && !run.receiver.shut)
+        complete(SLUICE_OP_SHUTDOWN, 0, 0, 0);
+}
+
+static void request_send(void)
+{
+    struct incoming *r = &run.receiver;
+    uint32_t slot = (r->head + r->n_ready) % SLOTS;
+
+    if (r->posted > 0) {
+        memcpy(r->memory + (uint64_t)slot * PACK_BYTES + PACK_FIRST, run.request, run.len);
+        complete(SLUICE_OP_RECV, slot, run.len, 0);
+        work();
+    }
+    run.len = 0;
+}
+
+static void receives_end(int status)
+{
+    while (run.receiver.posted > 0)
+        complete(SLUICE_OP_RECV, 0, 0, status);
+    work();
+}
+
+static void step_run(uint8_t step)
+{
+    switch (step & 15) {
+    case RECORD_STEP_SEND:
+        request_send();
+        return;
+    case RECORD_STEP_RAW:
+        raw_add();
+        return;
+    case RECORD_STEP_SENT:
+        for (; run.n_sending > 0; run.n_sending--)
+            complete(SLUICE_OP_SEND, run.sending[run.n_sending - 1], 0, 0);
+        work();
+        return;
+    case RECORD_STEP_NO_MORE:
+        receives_end(-ENODATA);
+        return;
+    case RECORD_STEP_BROKEN:
+        receives_end(-ECONNRESET);
+        return;
+    default:
+        if ((step & 15) <= RECORD_RESULT)
+            record_add(step);
+    }
+}
+
+static void destination_make(struct destination *k, uint8_t how, const char *inside)
+{
+    static int stream = -1;
+
+    if (stream < 0)
+        stream = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    *k = (struct destination){.kind = (enum destination_kind)((how & 3) % 3),
+                              .stream_fd = stream,
+                              .base = "file",
+                              .overwrite = how & 4,
+                              .max_bytes = FILE_MAX,
+                              .mask = 022};
+    k->dir_fd = open(inside, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK(k->dir_fd >= 0 && stream >= 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t *memory;
+    struct incoming *r = &run.receiver;
+    char inside[FUZZ_FOLDER_MAX + 3];
+
+    if (memory == NULL) {
+        folder_make();
+        memory = calloc(1, incoming_bytes(SLOTS));
+        CHECK(memory != NULL);
+    }
+    run = (struct run){.in = {data, data + size}, .digest = digest_create()};
+    CHECK(run.digest != NULL);
+    snprintf(inside, sizeof inside, "%s/in", folder);
+    destination_make(&run.destination, input_u8(&run.in), inside);
+    CHECK(incoming_init(r, (struct sluice *)&run, &run.destination, SLOTS, memory) == 0);
+    CHECK(incoming_accept(r, 7, 0) == 0);
+    complete(SLUICE_OP_ACCEPT, 0, 0, 0);
+    for (int i = 0; i < STEPS_MAX && input_left(&run.in); i++)
+        step_run(input_u8(&run.in));
+    request_send();
+    r->served = true;
+    fuzz_record_counts.broken += r->status == -EPROTO;
+    fuzz_record_counts.whole += r->state == INCOMING_OVER && r->status == 0;
+    incoming_close(r);
+    incoming_fini(r);
+    digest_destroy(run.digest);
+    close(run.destination.dir_fd);
+    folder_empty(inside);
+    return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The counts of the fuzz target of the receiver of files. Its input: a byte of the destination
+ * (bits 0 and 1: an enum destination_kind; bit 2: files are replaced), then a program of steps that
+ * fill a request with records. Bits 0 to 3 of a step are an enum record_step.
+ */
+#ifndef SLUICE_TEST_FUZZ_RECORD_H
+#define SLUICE_TEST_FUZZ_RECORD_H
+
+#include <stdint.h>
+
+#include "fuzz.h"
+
+/* Steps 1 to 8 make a record of this enum record_type, right but for what the input says. Bit 4 of
+ * the step: with another file number; bit 5: with another offset, size or hash; bit 6: with changed
+ * bytes in its header; bit 7: its length is not that of its data. */
+enum record_step {
+    RECORD_STEP_SEND = 0, /* the request arrives */
+    RECORD_STEP_RAW = 9,  /* a byte of length, and bytes */
+    RECORD_STEP_SENT,     /* what was answered has been sent */
+    RECORD_STEP_NO_MORE,  /* the sender has shut down */
+    RECORD_STEP_BROKEN,   /* the connection has failed */
+};
+
+struct fuzz_record_counts {
+    uint64_t decoded[9];  /* by enum record_type */
+    uint64_t refused;     /* bytes that are no record */
+    uint64_t broken;      /* connections that ended because of a record */
+    uint64_t results[16]; /* by enum record_code */
+    uint64_t whole;       /* connections that ended well */
+};
+
+extern struct fuzz_record_counts fuzz_record_counts;
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Golden inputs for fuzz_record.c: transfers that go well, and each way in which they may not. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "fuzz_record.h"
+#include "sluice/files/destination.h"
+#include "sluice/files/record.h"
+
+#define DIR            DESTINATION_DIR
+#define REPLACE        4
+#define WRONG_FILE     0x10
+#define WRONG          0x20
+#define PATCHED        0x40
+#define WRONG_LEN      0x80
+/* mode 0644, time 5, name "d/x", and a size */
+#define OFFER(size)    RECORD_OFFER, 1, 0xa4, 5, 3, 'd', '/', 'x', size
+#define NAMED(c, size) RECORD_OFFER, 1, 0xa4, 5, 1, c, size
+#define STREAMED(c)    RECORD_OFFER, 1, 0xa9, 5, 1, c /* mode 0651: the size is not known */
+#define FOLDER         RECORD_DIR, 1, 0xed, 5, 1, 'd'
+#define DATA(len)      RECORD_DATA, len, 'a'
+#define HOLE(len)      RECORD_HOLE, len
+#define END            RECORD_END_FILE
+#define ALL            RECORD_END_ALL
+#define SEND           RECORD_STEP_SEND
+#define SENT           RECORD_STEP_SENT
+#define NO_MORE        RECORD_STEP_NO_MORE
+#define SIZE_HUGE      0xf3, 0xff, 0xff, 0xff, 0xff
+
+const uint64_t golden_runs = 8000;
+
+struct fuzz_golden {
+    uint8_t len;
+    uint8_t bytes[80];
+};
+
+#define GOLDEN(...)                                                                                \
+    {                                                                                              \
+        sizeof((uint8_t[]){__VA_ARGS__}),                                                          \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+
+static const struct fuzz_golden goldens[] = {
+    GOLDEN(DIR, OFFER(9), DATA(4), SEND, DATA(5), END, FOLDER, ALL, SEND, SENT, NO_MORE),
+    GOLDEN(DIR, OFFER(200), DATA(4), HOLE(180), SEND, DATA(16), END, ALL, SEND, SENT, NO_MORE),
+    GOLDEN(DIR, STREAMED('s'), DATA(9), END, NAMED('e', 0), END, ALL, SEND, SENT, NO_MORE),
+    GOLDEN(DIR | REPLACE, NAMED('x', 1), DATA(1), END, NAMED('x', 2), DATA(2), END, ALL, SEND),
+    GOLDEN(DIR, NAMED('x', 1), DATA(1), END, NAMED('x', 2), DATA(2), END, ALL, SEND, SENT, NO_MORE),
+    GOLDEN(DIR, FOLDER, NAMED('d', 1), DATA(1), END, NAMED('.', 1), DATA(1), END, ALL, SEND),
+    GOLDEN(DIR, NAMED('d', 0), END, FOLDER, OFFER(1), DATA(1), END, ALL, SEND),
+    GOLDEN(DIR, NAMED('x', 9), DATA(3), RECORD_DROP_FILE, ALL, SEND, SENT, NO_MORE),
+    GOLDEN(DESTINATION_FILE, NAMED('x', 3), DATA(3), END, NAMED('y', 1), DATA(1), END, FOLDER,
+           SEND),
+    GOLDEN(DESTINATION_STREAM, NAMED('x', 9), DATA(3), HOLE(6), END, ALL, SEND, SENT, NO_MORE),
+    /* wrong: hash, size, too large, beyond the size, a hole in a stream */
+    GOLDEN(DIR, NAMED('x', 3), DATA(3), END | WRONG, 1, ALL, SEND),
+    GOLDEN(DIR, NAMED('x', 4), DATA(3), END, ALL, SEND),
+    GOLDEN(DIR, NAMED('x', SIZE_HUGE), DATA(3), END, ALL, SEND),
+    GOLDEN(DIR, NAMED('x', 3), DATA(4), SEND),
+    GOLDEN(DIR, STREAMED('x'), HOLE(4), SEND),
+    /* a place, a number, an order that are wrong */
+    GOLDEN(DIR, NAMED('x', 9), RECORD_DATA | WRONG, 3, 'a', 3, SEND),
+    GOLDEN(DIR, NAMED('x', 9), RECORD_DATA | WRONG_FILE, 1, 'a', 1, SEND),
+    GOLDEN(DIR, DATA(1), SEND),
+    GOLDEN(DIR, NAMED('x', 9), NAMED('y', 9), SEND),
+    GOLDEN(DIR, NAMED('x', 0), END, RECORD_END_ALL | WRONG, 1, SEND),
+    GOLDEN(DIR, RECORD_RESULT | WRONG_FILE, 2, 9, 1, SEND),
+    /* headers that are none */
+    GOLDEN(DIR, RECORD_OFFER | PATCHED, 1, 0xa4, 5, 1, 'x', 1, 1, 0, 4, 1, SEND),
+    GOLDEN(DIR, RECORD_OFFER | WRONG_LEN, 1, 0xa4, 5, 1, 'x', 1, 1, SEND),
+    GOLDEN(DIR, RECORD_STEP_RAW, 3, 'S', 'L', 'U', SEND),
+    /* the connection fails within a file, and between two */
+    GOLDEN(DIR, OFFER(9), DATA(4), SEND, RECORD_STEP_BROKEN),
+    GOLDEN(DIR, OFFER(9), DATA(4), SEND, NO_MORE),
+    GOLDEN(DIR, NAMED('x', 0), END, SEND, SENT, RECORD_STEP_BROKEN),
+    GOLDEN(DIR, RECORD_OFFER, 1, 0xa4, 5, 4, '.', '.', '/', 'x', 0, END, ALL, SEND),
+    GOLDEN(DIR, RECORD_OFFER, 1, 0xa4, 5, 4, '/', 't', '/', '\n', 0, END, ALL, SEND),
+};
+
+size_t golden_put(unsigned int i, uint8_t *p)
+{
+    if (i >= sizeof goldens / sizeof goldens[0])
+        return 0;
+    memcpy(p, goldens[i].bytes, goldens[i].len);
+    return goldens[i].len;
+}
+
+void golden_check(void)
+{
+    static const enum record_code reached[] = {RECORD_OK,      RECORD_BAD_NAME, RECORD_IN_THE_WAY,
+                                               RECORD_CORRUPT, RECORD_ONE_FILE, RECORD_DROPPED,
+                                               RECORD_EXISTS,  RECORD_TOO_LARGE};
+    const struct fuzz_record_counts *c = &fuzz_record_counts;
+
+    for (int i = RECORD_OFFER; i <= RECORD_RESULT; i++)
+        CHECK(c->decoded[i] > 0);
+    for (size_t i = 0; i < sizeof reached / sizeof reached[0]; i++)
+        CHECK(c->results[reached[i]] > 0);
+    CHECK(c->refused >= 3 && c->broken >= 10 && c->whole >= 6);
+}
+
+void golden_print(void)
+{
+    const struct fuzz_record_counts *c = &fuzz_record_counts;
+
+    printf("receivers: whole %llu broken %llu; files: received %llu corrupt %llu refused name "
+           "%llu\n",
+           (unsigned long long)c->whole, (unsigned long long)c->broken,
+           (unsigned long long)c->results[RECORD_OK],
+           (unsigned long long)c->results[RECORD_CORRUPT],
+           (unsigned long long)c->results[RECORD_BAD_NAME]);
+}
