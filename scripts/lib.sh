@@ -146,7 +146,12 @@ build_variant() {
         build_dir "$1" -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Ddebug=false \
             -Dc_args='-g1 -DRTE_USE_C11_MEM_MODEL -Wno-tsan' -Dcpp_args=-Wno-tsan -Dwerror=false
         ;;
-    *) die "there is no build $1; choose build, build-asan or build-tsan" ;;
+    # As build-asan, but the libraries, too, tell libFuzzer which branches an input takes.
+    build-fuzz)
+        CC=clang CXX=clang++ build_dir "$1" -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=2 \
+            -Ddebug=false -Dc_args='-g1 -fsanitize=fuzzer-no-link'
+        ;;
+    *) die "there is no build $1; choose build, build-asan, build-tsan or build-fuzz" ;;
     esac
 }
 
