@@ -422,3 +422,9 @@ TEST(AeadLibraries, Names)
     EXPECT_EQ(aead_key_bytes(AEAD_CHACHA20_POLY1305), 32u);
     aead_destroy(nullptr);
 }
+
+TEST(AeadLibraries, NoOthers)
+{
+    EXPECT_TRUE(aead_has(AEAD_LIBCRYPTO));
+    EXPECT_FALSE(aead_has(AEAD_LIBRARIES));
+}

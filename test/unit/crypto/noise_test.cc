@@ -355,6 +355,28 @@ TEST(Noise, PointsOfSmallOrder)
     p.expect_response(response, kOut, keys);
 }
 
+/* An INIT names such a point as its sender's key; a responder that holds one does not answer. */
+TEST(Noise, KeysOfSmallOrder)
+{
+    Bytes out(NOISE_RESPONSE_BYTES + kOut.size());
+    struct noise_keys keys;
+    Pair p;
+
+    std::memset(p.a.public_key, 0, DH_BYTES);
+    EXPECT_FALSE(p.read_init(p.init(kIn)));
+    for (bool lasting : {false, true}) {
+        Pair q;
+
+        ASSERT_TRUE(q.read_init(q.init(kIn)));
+        std::memset(lasting ? q.responder.peer_public : q.responder.peer_ephemeral, 0, DH_BYTES);
+        EXPECT_EQ(noise_response_write(&q.responder, q.psk.data(), counting(0xa0).data(),
+                                       kOut.data(), static_cast<uint32_t>(kOut.size()), out.data(),
+                                       &keys),
+                  -EBADMSG);
+        EXPECT_TRUE(all_zero(q.responder));
+    }
+}
+
 TEST(Noise, GivenUp)
 {
     Pair p;

@@ -346,3 +346,35 @@ TEST(Cntl, RandomRoundTrip)
         ASSERT_EQ(fields(out), fields(v));
     }
 }
+
+/* Limits of several routers on a path: the lowest counts, and each router is counted. */
+TEST(Cntl, RoutersOnlyLower)
+{
+    const struct {
+        uint64_t rate, lower_rate, least_rate;
+        uint32_t burst, lower_burst, least_burst;
+        uint16_t count, counted;
+    } cases[] = {
+        {0, 5000, 5000, 0, 900, 900, 0, 1},       /* the first router */
+        {5000, 4000, 4000, 900, 800, 800, 1, 2},  /* a slower one */
+        {5000, 6000, 5000, 900, 1000, 900, 1, 2}, /* a faster one */
+        {5000, 5000, 5000, 900, 0, 900, 7, 8},    /* one that does not limit the burst */
+        {5000, 1, 1, 0, 0, 0, 65535, 65535},      /* more than can be counted */
+    };
+
+    for (const auto &c : cases) {
+        struct wire_cntl v = view(), out;
+
+        v.hop_rate_Bps = c.rate;
+        v.hop_burst_bytes = c.burst;
+        v.hop_expiry_ms = c.count > 0 ? 50 : 0;
+        v.hop_count = c.count;
+        Bytes b = put(v);
+        wire_lower_cntl(b.data(), c.lower_rate, c.lower_burst, 77);
+        ASSERT_EQ(parse(b, &out), WIRE_OK);
+        EXPECT_EQ(out.hop_rate_Bps, c.least_rate);
+        EXPECT_EQ(out.hop_burst_bytes, c.least_burst);
+        EXPECT_EQ(out.hop_count, c.counted);
+        EXPECT_EQ(out.hop_expiry_ms, 77);
+    }
+}

@@ -227,3 +227,26 @@ TEST(Echo, RandomPayloadsKeepRightSums)
         ASSERT_EQ(to_hex(Bytes(b.begin() + 66, b.end())), to_hex(data));
     }
 }
+
+/* An ICMPv6 header has 4 bytes; that of an echo request has 8. */
+TEST(Echo, ShorterThanItsHeader)
+{
+    const size_t l3 = 18, l4 = l3 + 40;
+
+    for (size_t len = 4; len <= 8; len++) {
+        std::string answer = echo_changed(echo6_request, [&](Bytes &b) {
+            struct rte_ipv6_hdr ip;
+            uint16_t sum;
+
+            b[l3 + 4] = 0;
+            b[l3 + 5] = static_cast<uint8_t>(len);
+            b.resize(l4 + len);
+            std::memset(&b[l4 + 2], 0, 2);
+            std::memcpy(&ip, &b[l3], sizeof ip);
+            sum = static_cast<uint16_t>(
+                ~frame_sum_fold(rte_ipv6_phdr_cksum(&ip, 0) + frame_sum(&b[l4], (uint32_t)len)));
+            std::memcpy(&b[l4 + 2], &sum, 2);
+        });
+        EXPECT_EQ(answer.empty(), len < 8) << len;
+    }
+}

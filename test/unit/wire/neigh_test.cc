@@ -344,3 +344,31 @@ TEST(Neigh, NotANeighbourMessage)
               NEIGH_NONE);
     EXPECT_EQ(changed6(solicit, [](Bytes &b) { b[54] = 128; }), NEIGH_NONE);
 }
+
+/* A poll goes to one station, and an announcement to all: both are read as what they are. */
+TEST(Neigh, PollsAndAnnouncements)
+{
+    struct rte_ether_addr own = mac_of("020000000001"), other = mac_of("020000000002");
+
+    for (bool v4 : {true, false}) {
+        struct addr here = addr_of(v4 ? "10.0.0.1" : "fd00::1");
+        struct addr there = addr_of(v4 ? "10.0.0.2" : "fd00::12:3456");
+        Bytes b(128);
+        struct neigh n;
+
+        b.resize(neigh_put_poll(b.data(), &own, &here, &there, &other, FRAME_VLAN_NONE));
+        ASSERT_EQ(parse(b, &n), NEIGH_REQUEST);
+        EXPECT_EQ(to_hex(Bytes(b.begin(), b.begin() + 6)), "020000000002");
+        EXPECT_EQ(text(n.sender), text(here));
+        EXPECT_EQ(text(n.target), text(there));
+        EXPECT_EQ(hex_of(n.mac), "020000000001");
+        b.assign(128, 0);
+        b.resize(neigh_put_announce(b.data(), &own, &here, FRAME_VLAN_NONE));
+        ASSERT_EQ(parse(b, &n), v4 ? NEIGH_REQUEST : NEIGH_REPLY);
+        EXPECT_EQ(b[0] & 1, 1) << "to a group";
+        EXPECT_EQ(text(n.sender), text(here));
+        EXPECT_EQ(text(n.target), text(here));
+        EXPECT_EQ(hex_of(n.mac), "020000000001");
+        EXPECT_TRUE(v4 || (n.override && !n.solicited));
+    }
+}

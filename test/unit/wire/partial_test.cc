@@ -188,4 +188,29 @@ TEST(Partial, FragmentsOtherProtocolsAndStumpsHaveNone)
     }
 }
 
+/* The checksum's place must be within the frame, and within its first segment. */
+TEST(Partial, WhoseChecksumIsNotThereHasNone)
+{
+    for (bool v4 : {false, true})
+        for (bool tcp : {false, true}) {
+            Frame f(v4, tcp, FRAME_VLAN_NONE, 100, 0);
+            uint32_t len = static_cast<uint32_t>(f.bytes.size());
+            uint32_t end = static_cast<uint32_t>(f.sum + 2);
+            struct partial s;
+
+            put16(f.bytes, f.sum, f.pseudo());
+            EXPECT_TRUE(partial_find(f.bytes.data(), end, len, &s) || !tcp)
+                << "udp: its header is 8";
+            EXPECT_FALSE(partial_find(f.bytes.data(), end - 1, len, &s));
+        }
+    Frame stump(true, true, FRAME_VLAN_NONE, 100, 0);
+    struct partial s;
+
+    put16(stump.bytes, stump.l3 + 2, rte_cpu_to_be_16(20 + 19)); /* a TCP header of 19 bytes */
+    put16(stump.bytes, stump.l3 + 10, 0);
+    put16(stump.bytes, stump.l3 + 10, (uint16_t)~rte_raw_cksum(&stump.bytes[stump.l3], 20));
+    put16(stump.bytes, stump.sum, stump.pseudo());
+    EXPECT_FALSE(find(stump.bytes, &s));
+}
+
 } // namespace

@@ -145,4 +145,29 @@ TEST(Segment, WhatFitsOrIsNotWholeStaysAsItIs)
     EXPECT_FALSE(more.find(20 + kTcp, &s)) << "there is no room for payload";
 }
 
+TEST(Segment, OtherProtocolsPaddingAndStumpsStayAsTheyAre)
+{
+    struct segments s;
+    Large good(false, FRAME_VLAN_NONE, 3000);
+
+    ASSERT_TRUE(good.find(1500, &s));
+    for (uint8_t protocol : {IPPROTO_UDP, IPPROTO_SCTP}) {
+        Large other = good;
+
+        other.bytes[other.l3 + 6] = protocol;
+        EXPECT_FALSE(other.find(1500, &s)) << static_cast<int>(protocol);
+    }
+    Large padded(false, FRAME_VLAN_NONE, 1000);
+    padded.bytes.resize(2000);
+    EXPECT_FALSE(padded.find(1500, &s)) << "the packet is shorter than its frame";
+    /* a TCP header that is longer than what is there, and a packet shorter than a TCP header */
+    Large header(false, FRAME_VLAN_NONE, 20);
+    header.bytes[header.l4 + 12] = 15 << 4;
+    EXPECT_TRUE(Large(false, FRAME_VLAN_NONE, 20).find(40 + kTcp + 1, &s));
+    EXPECT_FALSE(header.find(40 + kTcp + 1, &s));
+    Large stump(false, FRAME_VLAN_NONE, 0);
+    put(stump.bytes, stump.l3 + 4, rte_cpu_to_be_16(19));
+    EXPECT_FALSE(stump.find(40, &s));
+}
+
 } // namespace

@@ -277,3 +277,31 @@ TEST(Stamp, ReflectionRefusesGroupsAndStrangers)
     EXPECT_EQ(b, kept);
     EXPECT_FALSE(stamp_reflect(b.data(), 10, 10));
 }
+
+// A length of UDP that leaves no room for a stamp, or goes beyond the frame, makes it a corrupt
+// one, although the IP header says the same, and there is no checksum.
+TEST(Stamp, LengthsThatCannotBe)
+{
+    Shot s(false);
+    const Bytes good = s.put();
+    const uint16_t right = static_cast<uint16_t>(good.size() - 54);
+    stamp_shape shape;
+    stamp out;
+
+    stamp_shape_init(&shape, &s.route);
+    for (uint16_t len : {uint16_t(0), uint16_t(8), uint16_t(8 + STAMP_BYTES - 1), right,
+                         uint16_t(right + 1), uint16_t(65535)}) {
+        Bytes b = good;
+
+        for (uint32_t at : {shape.ip_off + 4u, shape.udp_off + 4u}) {
+            b[at] = static_cast<uint8_t>(len >> 8);
+            b[at + 1] = static_cast<uint8_t>(len);
+        }
+        b[shape.udp_off + 6u] = b[shape.udp_off + 7u] = 0;
+        EXPECT_EQ(s.get(b, &out), len == right ? STAMP_OK : STAMP_CORRUPT) << len;
+    }
+    // No more is read than the frame has, whatever the caller says of its first segment.
+    EXPECT_EQ(stamp_get(good.data(), UINT32_MAX, static_cast<uint32_t>(good.size()), &shape, &out,
+                        nullptr),
+              STAMP_OK);
+}

@@ -266,3 +266,42 @@ TEST(Sum, EveryFlippedBitIsFound)
         EXPECT_TRUE(sum_ok(good));
     }
 }
+
+/* A router that changes a word of a packet corrects the checksum, which is never 0 but without one.
+ */
+TEST(Sum, OfChangedBytes)
+{
+    for (bool v4 : {true, false}) {
+        Bytes frame = summed_frame(route(v4, FRAME_VLAN_NONE), from_hex("0102030405060708"));
+        uint32_t len = static_cast<uint32_t>(frame.size());
+        bool all_ones = false;
+
+        for (uint32_t word = 0; word < 65536; word++) {
+            struct frame f;
+            uint64_t before, after;
+
+            ASSERT_EQ(frame_parse(frame.data(), len, len, &f), FRAME_UDP);
+            before = frame_sum(&frame[f.payload_off + 2], 2);
+            frame[f.payload_off + 2] = static_cast<uint8_t>(word >> 8);
+            frame[f.payload_off + 3] = static_cast<uint8_t>(word);
+            after = frame_sum(&frame[f.payload_off + 2], 2);
+            frame_change_udp_sum(frame.data(), &f, before, after);
+            ASSERT_TRUE(sum_ok(frame)) << word;
+            ASSERT_NE(udp_field(frame, 8), 0) << word;
+            all_ones = all_ones || udp_field(frame, 8) == 0xffff;
+        }
+        EXPECT_TRUE(all_ones);
+    }
+}
+
+TEST(Sum, ThatWasNotSentIsNotCorrected)
+{
+    Bytes frame = summed_frame(route(true, FRAME_VLAN_NONE), from_hex("0102030405060708"));
+    uint32_t len = static_cast<uint32_t>(frame.size());
+    struct frame f;
+
+    std::fill_n(frame.end() - 8 - 2, 2, 0);
+    ASSERT_EQ(frame_parse(frame.data(), len, len, &f), FRAME_UDP);
+    frame_change_udp_sum(frame.data(), &f, 1, 2);
+    EXPECT_EQ(udp_field(frame, 8), 0);
+}
