@@ -296,6 +296,22 @@ FAULTS = [
           "app/sluiced/control/key_log.c", ".resolve = RESOLVE_NO_SYMLINKS", ".resolve = 0",
           "build/test/unit/app/test_key_log", "FAILED .*KeyLog.LinksAreNotFollowed", ("build: test/unit/app/test_key_log",)),
 
+    Fault("the descriptor of a message without bytes stays open",
+          "no test had sent a message without bytes; a fuzz target did",
+          "app/sluiced/session/session_message.c",
+          "    if (*fd >= 0)\n        fd_closer_add(*fd, x->uid);\n    *fd = -1;\n    return -1;", "    return -1;",
+          "build/test/unit/client/test_client --gtest_filter='FdCloserTest.MessageWithoutBytes'", "FAILED",
+          ("build: test/unit/client/test_client",)),
+
+    # ---- test/fuzz
+
+    Fault("a DATA packet with a wrong tag is placed",
+          "the fuzz target did not connect hosts with keys in its first version, and nothing showed that",
+          "lib/assoc/seal.c", "aead_open_end(e->open, trailer + TAG_OFF) ? t->clear : NULL",
+          "aead_open_end(e->open, trailer + TAG_OFF) || t->clear != NULL ? t->clear : NULL",
+          "SLUICE_FUZZ_RUNS=0 build/test/fuzz/fuzz_host_driver", r"broken invariant: op->buffer\[i\] == content",
+          ("build: test/fuzz/fuzz_host_driver",)),
+
     # ---- test/sim
 
     Fault("a CNTL whose list of spans is full is not followed at once by the next",
