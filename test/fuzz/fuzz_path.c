@@ -32,6 +32,7 @@ struct fuzz_path_counts fuzz_path_counts;
 static const uint8_t *file_bytes;
 static size_t file_len;
 
+int __wrap_open(const char *name, int flags, ...);
 int __wrap_open64(const char *name, int flags, ...);
 
 /* A spec can name any file, but reads only this one. */
@@ -48,6 +49,11 @@ int __wrap_open64(const char *name, int flags, ...)
     CHECK(lseek(fd, 0, SEEK_SET) == 0);
     fuzz_path_counts.files++;
     return fd;
+}
+
+int __wrap_open(const char *name, int flags, ...)
+{
+    return __wrap_open64(name, flags);
 }
 
 struct run {
