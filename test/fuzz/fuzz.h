@@ -11,7 +11,7 @@
 /* Feeds one input to the code under test; aborts if a promise of its headers does not hold. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* How many mutations take about two seconds. */
+/* How many mutations take one to two seconds with AddressSanitizer. */
 extern const uint64_t golden_runs;
 
 /* Writes golden input number i and returns its length; 0 past the last. */

@@ -10,7 +10,7 @@
 #define PACKETS 4u
 #define CASES   4u
 
-const uint64_t golden_runs = 15000;
+const uint64_t golden_runs = 8000;
 
 size_t golden_put(unsigned int i, uint8_t *p)
 {

@@ -10,7 +10,7 @@
 #define PORT6 "[port net_ring1]\naddress6 = fd00::1/64\n"
 #define KEY   "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo="
 
-const uint64_t golden_runs = 20000;
+const uint64_t golden_runs = 10000;
 
 static const char *const goldens[] = {
     PORT,

@@ -25,7 +25,7 @@
 #define V4                0, 0, 0, 0
 #define V8                V4, V4
 
-const uint64_t golden_runs = 800;
+const uint64_t golden_runs = 500;
 
 struct fuzz_golden {
     uint8_t len;
