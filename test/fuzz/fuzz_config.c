@@ -121,6 +121,12 @@ static void value_print(FILE *out, const struct config_key *k, const void *field
         key_format(field, key);
         fputs(key, out);
         return;
+    case CONFIG_USERS:
+        text_print(out, ((const struct config_users *)field)->text);
+        return;
+    case CONFIG_SERVICES:
+        text_print(out, ((const struct config_services *)field)->text);
+        return;
     }
 }
 
@@ -158,6 +164,11 @@ static size_t config_print(const struct config *c, const struct config *standard
     for (uint32_t i = 0; i < c->n_peers; i++) {
         fprintf(out, "[peer %s]\n", c->peers[i].name);
         keys_print(out, config_peer_keys, &c->peers[i], &standard->peers[0], sizeof c->peers[i]);
+    }
+    for (uint32_t i = 0; i < c->n_services; i++) {
+        fprintf(out, "[service %s]\n", c->services[i].name);
+        keys_print(out, config_service_keys, &c->services[i], &standard->services[0],
+                   sizeof c->services[i]);
     }
     CHECK(fclose(out) == 0);
     return len;
@@ -228,7 +239,8 @@ static void again_check(struct file *f, const struct config *c)
     free(text);
     t = diff(c, &again);
     CHECK(t.live == 0 && t.other == 0);
-    CHECK(again.n_ports == c->n_ports && again.n_peers == c->n_peers);
+    CHECK(again.n_ports == c->n_ports && again.n_peers == c->n_peers &&
+          again.n_services == c->n_services);
 }
 
 static void reload_check(struct file *f, const struct config *c)

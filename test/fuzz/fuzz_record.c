@@ -63,6 +63,7 @@ int __wrap_sluice_send(struct sluice_conn *c, const void *data, uint64_t len, ui
 int __wrap_sluice_shutdown(struct sluice_conn *c, uint64_t user);
 int __wrap_sluice_conn_close(struct sluice_conn *c);
 void __wrap_sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out);
+int __wrap_sluice_peer(const struct sluice_conn *c, char *name, size_t name_len);
 int __wrap_say_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int __wrap_result_queue_add(struct result_queue *a, uint64_t file, enum record_code code,
                             uint64_t size, const char *message);
@@ -113,6 +114,12 @@ void __wrap_sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *
 {
     *out = (struct sluice_stats){0};
     strcpy(out->peer, "10.0.0.2");
+}
+
+int __wrap_sluice_peer(const struct sluice_conn *c, char *name, size_t name_len)
+{
+    snprintf(name, name_len, "b");
+    return 0;
 }
 
 int __wrap_say_error(int code, const char *format, ...)

@@ -156,7 +156,7 @@ static void client_attach(struct run *r, struct client *c, int wake_fd)
     c->cs->handle_limit = HANDLES;
     c->cs->wake_fd = wake_fd;
     c->cs->slot = (uint16_t)(c - r->clients);
-    c->cs->uid = c->cs->slot; /* root, and a user */
+    c->cs->user = (struct access_user){.uid = c->cs->slot}; /* root, and a user */
     c->honest = true;
     tell(r, c, (struct channel_message){.type = CHANNEL_ATTACH, .data = c->cs});
 }

@@ -78,7 +78,7 @@ static int daemon_route(void *ctx, const struct addr *peer)
     return addr_is_v4(peer) ? (int)(addr_to_v4(peer) % CHANNELS) : -EHOSTUNREACH;
 }
 
-static char *daemon_show(void *ctx, const char *what)
+static char *daemon_show(void *ctx, const char *what, const struct access_user *viewer)
 {
     char *text;
 

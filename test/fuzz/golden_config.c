@@ -33,11 +33,18 @@ static const char *const goldens[] = {
     PORT "[peer a b]\naddress = 10.1.0.0/16\nweight = 4\npriority = 1\nminimum = 10Mbit\nceiling = "
          "1Gbit\nall_minimum = 100Mbit\nall_ceiling = 5Gbit\n[peer c]\naddress6 = fd00:7::/48\n",
     PORT "wire = seed \\# 1\n",
+    "[daemon]\nprivate_key_file = /k\nkey_log_file = /l\n" PORT
+    "[service 7000]\nusers = root, 1001 @0\n"
+    "[service *]\nusers = root\n[peer b]\naddress = 10.0.0.2/32\npublic_key = " KEY "\nusers = 7\n"
+    "services = 7000 7100-7199\n",
     /* wrong */
     "",
     "[demon]\n",
     "[port]\n",
     "[peer]\n",
+    "[service 0]\nusers = 1\n" PORT,
+    "[service 7]\nusers = @\n" PORT,
+    PORT "[peer b]\naddress = 10.0.0.2/32\nservices = 7\n",
     "[port a\n",
     "[port a] b\n",
     "[]\n",
