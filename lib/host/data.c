@@ -209,9 +209,13 @@ static bool data_verify(struct host *h, struct conn *c, struct data_unit *u,
     uint8_t *dst = NULL;
 
     if (c->state != HOST_OPEN) {
+        bool closed = c->state == HOST_CLOSED;
+
+        /* opened only because it is answered; a wrong tag has a counter of its own */
+        if (closed && u->seal != NULL && security_data_open(h, u->seal, m, f) == NULL)
+            return false;
         host_count(h, COUNT_drop_state);
-        if (c->state == HOST_CLOSED &&
-            (u->seal == NULL || security_data_open(h, u->seal, m, f) != NULL))
+        if (closed)
             conn_want(h, c, WANT_CNTL);
         return false;
     }

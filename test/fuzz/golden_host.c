@@ -64,6 +64,10 @@ static const struct fuzz_golden goldens[] = {
     GOLDEN(MODE_SEALED, OPEN, SEND(200), HOST_STEP_LOSE, 0xff, HOST_STEP_RUN | US64, 5,
            CHANGED_LETTER(2), CHANGED_LETTER(3), CHANGED_LETTER(4), CHANGED_LETTER(5),
            CHANGED_LETTER(6), CHANGED_LETTER(7), RUN, RUN),
+    /* the same, once the connection is closed: such a packet counts once, too */
+    GOLDEN(MODE_SEALED, OPEN, SEND(200), HOST_STEP_LOSE, 0xff, HOST_STEP_RUN | US64, 5,
+           HOST_STEP_END | B | 0x20, CHANGED_LETTER(2), CHANGED_LETTER(3), CHANGED_LETTER(4),
+           CHANGED_LETTER(5), CHANGED_LETTER(6), CHANGED_LETTER(7)),
     /* forged packets, right in all or wrong in something */
     GOLDEN(0, ACCEPT, HOST_STEP_FIRST | TO_B, V4, 0, RUN, HOST_STEP_FIRST | TO_B, 2, V4, RUN),
     GOLDEN(0, TRANSFER, RECV(200), HOST_STEP_DATA | TO_B, 0, 2, 2, 1, 0, 0, 0, RUN,
