@@ -17,6 +17,7 @@
 #include "wire/packet.h"
 
 #define HOP_CONNS 64u /* RCNTL is sent for so many connections: those whose CNTL came last */
+_Static_assert(HOP_CONNS <= PATH_SEQ_STEP / 2, "each RCNTL has a number of its own");
 
 struct hop_params {
     uint64_t rate_Bps;
@@ -37,7 +38,7 @@ struct hop_conn {
 
 struct hop {
     struct element e;
-    uint32_t seq; /* `seq` of the hop's own packets: right after the last packet that passed */
+    uint32_t seq; /* `seq` of the first of the hop's own packets: after the last that passed */
     struct hop_conn conns[HOP_CONNS];
 };
 
@@ -132,7 +133,7 @@ static void hop_arrive(struct element *e, struct path_packet *packet)
     uint8_t *bytes;
     struct frame f;
 
-    ((struct hop *)e)->seq = packet->seq + PATH_SEQ_STEP - 1;
+    ((struct hop *)e)->seq = packet->seq + PATH_SEQ_STEP - HOP_CONNS;
     if (!path_whole(e->path, packet)) {
         element_drop(e, packet);
         return;
@@ -146,7 +147,7 @@ static void hop_arrive(struct element *e, struct path_packet *packet)
     element_pass(e, packet);
 }
 
-static void rcntl_send(struct element *e, const struct hop_conn *c, uint64_t at)
+static void rcntl_send(struct element *e, const struct hop_conn *c, uint32_t seq, uint64_t at)
 {
     const struct hop_params *p = e->params;
     struct wire_rcntl v = {
@@ -163,7 +164,7 @@ static void rcntl_send(struct element *e, const struct hop_conn *c, uint64_t at)
     uint32_t len = wire_put_rcntl(body, &v);
     uint16_t head = frame_header_len(&c->route);
     struct rte_mbuf *m = path_make(e->path);
-    struct path_packet packet = {m, at, head + len, ((const struct hop *)e)->seq};
+    struct path_packet packet = {m, at, head + len, seq};
     uint8_t *bytes;
 
     if (m == NULL)
@@ -188,7 +189,7 @@ static void hop_change(struct element *e, const void *old, uint64_t at)
         return;
     for (uint32_t i = 0; i < HOP_CONNS; i++)
         if (h->conns[i].key != 0 && h->conns[i].heard + heard_since >= at)
-            rcntl_send(e, &h->conns[i], at);
+            rcntl_send(e, &h->conns[i], h->seq + i, at);
 }
 
 const struct element_kind kind_hop = {
