@@ -140,7 +140,7 @@ enum link_verdict {
 };
 
 /* A peer with a key: what it may do, and how often something may be done for it. */
-struct peer_turns {
+struct secured_peer {
     const struct assoc_rights *rights; /* in h->networks; NULL: there is no such peer any more */
     uint64_t wanted_ns;                /* when an association was last asked for; 0: never */
     uint64_t asked;          /* number of the newest INIT that this worker has sent; 0: none */
@@ -221,7 +221,7 @@ struct host {
     struct mailbox mailbox; /* to and from control */
     struct table table;
     struct mail_networks *networks; /* of peers with keys; NULL: not known yet */
-    struct peer_turns *peers;       /* by the number of a peer */
+    struct secured_peer *peers;     /* by the number of a peer */
     uint64_t macs_interval;         /* of control */
     uint32_t macs;                  /* verified in that interval */
     /* storage */

@@ -152,28 +152,28 @@ uint32_t security_seal(struct host *h, struct table_entry *e, const struct frame
  * own INIT, which has its number, needs no turn. A MAC takes a few microseconds, so only MACS_MAX
  * are computed in an interval.
  */
-static bool handshake_has_turn(struct host *h, struct peer_turns *turns, const uint8_t *p,
+static bool handshake_has_turn(struct host *h, struct secured_peer *peer, const uint8_t *p,
                                const struct wire_header *w)
 {
     uint64_t interval = counter_get(&h->start.interval);
     bool init = w->type == WIRE_INIT;
 
-    if (!init && w->key == turns->asked)
+    if (!init && w->key == peer->asked)
         return true;
     if (h->macs_interval != interval) {
         h->macs_interval = interval;
         h->macs = 0;
     }
-    if (turns->interval != interval) {
-        turns->interval = interval;
-        turns->inits = turns->answers = 0;
+    if (peer->interval != interval) {
+        peer->interval = interval;
+        peer->inits = peer->answers = 0;
     }
-    if ((init ? turns->inits : turns->answers) == HANDSHAKES_MAX || (init && h->macs == MACS_MAX)) {
+    if ((init ? peer->inits : peer->answers) == HANDSHAKES_MAX || (init && h->macs == MACS_MAX)) {
         host_count(h, COUNT_drop_handshake_full);
         return false;
     }
     if (!init) { /* perhaps another worker has asked */
-        turns->answers++;
+        peer->answers++;
         return true;
     }
     h->macs++;
@@ -181,7 +181,7 @@ static bool handshake_has_turn(struct host *h, struct peer_turns *turns, const u
         host_count(h, COUNT_drop_handshake_mac);
         return false;
     }
-    turns->inits++;
+    peer->inits++;
     return true;
 }
 

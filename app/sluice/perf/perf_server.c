@@ -65,8 +65,8 @@ static void server_failed(struct server *s, int code)
         s->code = code;
 }
 
-/* The session refused a call, or ended: prints the error, once. */
-/* -EACCES: this user may not accept on the service. */
+/* The session refused a call (-EACCES: this user may not accept on the service), or ended: prints
+ * the error, once. */
 static void server_broken(struct server *s, int err)
 {
     if (s->code == SAY_OK)
