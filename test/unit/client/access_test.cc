@@ -344,6 +344,9 @@ TEST_F(AccessTest, ReloadTakesAPeerAway)
     auto *own = static_cast<uint8_t *>(sluice_alloc(alice, 4096));
     ASSERT_EQ(sluice_recv(c[0], own, 1, 7), 0);
     ASSERT_EQ(sluice_recv(c[1], own, 1, 8), 0);
+    ASSERT_EQ(sluice_send(c[1], own, 1, 9), 0); // the worker has taken what was before this
+    EXPECT_EQ(take(alice, 1)[0].user, 9u);
+    EXPECT_EQ(take(root, 1)[0].status, 0);
     after.peer("one", "10.0.0.1", 32, "12346");
     fake_daemon_reload(daemon, after.make());
     struct sluice_completion lost = take(alice, 1)[0];
