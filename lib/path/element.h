@@ -63,7 +63,7 @@ struct element_kind {
 /* seq numbers for each arriving packet: also for its copies, and for what an element sends of its
  * own right behind it. Where flows are joined, packets of one time leave in the order of these. */
 #define PATH_SEQ_STEP 128u
-_Static_assert((uint64_t)PATH_PACKETS_MAX * PATH_SEQ_STEP <= 1ull << 31,
+_Static_assert((uint64_t)PATH_PACKETS_MAX *PATH_SEQ_STEP <= 1ull << 31,
                "the order of packets that are held survives the wrap of seq");
 #define ELEMENT_BURST 32u
 

@@ -57,15 +57,15 @@ enum wire_verdict {
     WIRE_VERDICTS,
 };
 
-#define WIRE_HEADER_BYTES  16
-#define WIRE_DATA_BYTES    56  /* common header included, payload excluded */
-#define WIRE_CNTL_BYTES    176 /* without spans and refusals */
-#define WIRE_SPAN_BYTES    16
-#define WIRE_REFUSED_BYTES 8
-#define WIRE_FIRST_BYTES   192 /* padded, so that an answer without spans is no larger */
-#define WIRE_RCNTL_BYTES   40
+#define WIRE_HEADER_BYTES       16
+#define WIRE_DATA_BYTES         56  /* common header included, payload excluded */
+#define WIRE_CNTL_BYTES         176 /* without spans and refusals */
+#define WIRE_SPAN_BYTES         16
+#define WIRE_REFUSED_BYTES      8
+#define WIRE_FIRST_BYTES        192 /* padded, so that an answer without spans is no larger */
+#define WIRE_RCNTL_BYTES        40
 #define WIRE_RCNTL_PROVEN_BYTES 48
-#define WIRE_TRAILER_BYTES 24 /* behind a sealed packet: number (u64), tag */
+#define WIRE_TRAILER_BYTES      24 /* behind a sealed packet: number (u64), tag */
 #define WIRE_CNTL_MAX_BYTES                                                                        \
     (WIRE_CNTL_BYTES + WIRE_SPANS_MAX * WIRE_SPAN_BYTES + WIRE_REFUSED_MAX * WIRE_REFUSED_BYTES)
 

@@ -71,8 +71,8 @@ void Oracle::sent(uint32_t from, const rte_mbuf *m, uint64_t now)
         amount(from, !(h.flags & WIRE_EARLY) || h.association != 0, f.payload_len);
 }
 
-// Limits the bytes sent to an address that has not answered yet. A sealed packet proves its address.
-// Lost packets do not count as heard.
+// Limits the bytes sent to an address that has not answered yet. A sealed packet proves its
+// address. Lost packets do not count as heard.
 void Oracle::amount(uint32_t from, bool proves, uint32_t len)
 {
     if (opener < 0)
