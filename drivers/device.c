@@ -60,7 +60,7 @@ static int call(int (*function)(uint16_t port), uint16_t port)
 
 int device_start(uint16_t port)
 {
-    device_guarded[port] = is_memif(port);
+    __atomic_store_n(&device_guarded[port], is_memif(port), __ATOMIC_RELAXED);
     return call(rte_eth_dev_start, port);
 }
 

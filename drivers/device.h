@@ -25,7 +25,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_ethdev.h>
 
-/* [port]: may be polled only while its link is up. Written by device_start(). */
+/* [port]: may be polled only while its link is up. Atomic; written by device_start(). */
 extern bool device_guarded[RTE_MAX_ETHPORTS];
 
 /* rte_eth_dev_start(), _stop() and _close(). Not for the interrupt thread itself. */
@@ -36,17 +36,22 @@ int device_close(uint16_t port);
 /* Asks the driver, which for a NIC may take microseconds. */
 bool device_link_up(uint16_t port);
 
+static inline bool device_is_guarded(uint16_t port)
+{
+    return __atomic_load_n(&device_guarded[port], __ATOMIC_RELAXED);
+}
+
 /* rte_eth_rx_burst() and rte_eth_tx_burst(). */
 static inline uint16_t device_rx(uint16_t port, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
-    if (unlikely(device_guarded[port]) && !device_link_up(port))
+    if (unlikely(device_is_guarded(port)) && !device_link_up(port))
         return 0;
     return rte_eth_rx_burst(port, queue, m, n);
 }
 
 static inline uint16_t device_tx(uint16_t port, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
-    if (unlikely(device_guarded[port]) && !device_link_up(port))
+    if (unlikely(device_is_guarded(port)) && !device_link_up(port))
         return 0;
     return rte_eth_tx_burst(port, queue, m, n);
 }

@@ -399,7 +399,7 @@ FAULTS = [
 
     Fault("a memif is polled while its link is down",
           "a program with several queues crashed in one of twenty runs when a peer connected",
-          "drivers/device.c", "device_guarded[port] = is_memif(port);", "device_guarded[port] = false;",
+          "drivers/device.c", "is_memif(port), __ATOMIC_RELAXED", "false, __ATOMIC_RELAXED",
           DEVICE + "'*Polled*Go'", r"\[ RUN", ("build: test/unit/drivers/test_device",)),
     Fault("a memif is stopped while the interrupt thread lets go of its peer",
           "a daemon crashed in one of seven runs when both ends of a memif stopped at once",
