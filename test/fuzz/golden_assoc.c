@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Golden inputs for fuzz_assoc.c: handshakes that go well, and each way in which they may not. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/check.h"
 #include "fuzz_assoc.h"
+#include "fuzz_golden.h"
 
 #define A 0
 #define B STEP_AT_B
@@ -23,19 +23,6 @@
 #define CHOICE(cipher) 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, cipher, 0, 0
 
 const uint64_t golden_runs = 1500;
-
-struct fuzz_golden {
-    uint8_t len;
-    uint8_t bytes[120];
-};
-
-#define GOLDEN(...)                                                                                \
-    {                                                                                              \
-        sizeof((uint8_t[]){__VA_ARGS__}),                                                          \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 
 static const struct fuzz_golden goldens[] = {
     GOLDEN(SHAKE_A),
@@ -73,10 +60,7 @@ static const struct fuzz_golden goldens[] = {
 
 size_t golden_put(unsigned int i, uint8_t *p)
 {
-    if (i >= sizeof goldens / sizeof goldens[0])
-        return 0;
-    memcpy(p, goldens[i].bytes, goldens[i].len);
-    return goldens[i].len;
+    return golden_copy(goldens, sizeof goldens / sizeof goldens[0], i, p);
 }
 
 void golden_check(void)

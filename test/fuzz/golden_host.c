@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Golden inputs for fuzz_host.c: transfers in each mode, and each kind of forged packet. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/check.h"
+#include "fuzz_golden.h"
 #include "fuzz_host.h"
 
 #define B                 0x10
@@ -26,19 +26,6 @@
 #define V8                V4, V4
 
 const uint64_t golden_runs = 500;
-
-struct fuzz_golden {
-    uint8_t len;
-    uint8_t bytes[120];
-};
-
-#define GOLDEN(...)                                                                                \
-    {                                                                                              \
-        sizeof((uint8_t[]){__VA_ARGS__}),                                                          \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 
 static const struct fuzz_golden goldens[] = {
     /* whole lives */
@@ -92,10 +79,7 @@ static const struct fuzz_golden goldens[] = {
 
 size_t golden_put(unsigned int i, uint8_t *p)
 {
-    if (i >= sizeof goldens / sizeof goldens[0])
-        return 0;
-    memcpy(p, goldens[i].bytes, goldens[i].len);
-    return goldens[i].len;
+    return golden_copy(goldens, sizeof goldens / sizeof goldens[0], i, p);
 }
 
 void golden_check(void)

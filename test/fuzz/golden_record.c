@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Golden inputs for fuzz_record.c: transfers that go well, and each way in which they may not. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/check.h"
+#include "fuzz_golden.h"
 #include "fuzz_record.h"
 #include "sluice/files/destination.h"
 #include "sluice/files/record.h"
@@ -29,19 +29,6 @@
 #define SIZE_HUGE      0xf3, 0xff, 0xff, 0xff, 0xff
 
 const uint64_t golden_runs = 8000;
-
-struct fuzz_golden {
-    uint8_t len;
-    uint8_t bytes[80];
-};
-
-#define GOLDEN(...)                                                                                \
-    {                                                                                              \
-        sizeof((uint8_t[]){__VA_ARGS__}),                                                          \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 
 static const struct fuzz_golden goldens[] = {
     GOLDEN(DIR, OFFER(9), DATA(4), SEND, DATA(5), END, FOLDER, ALL, SEND, SENT, NO_MORE),
@@ -82,10 +69,7 @@ static const struct fuzz_golden goldens[] = {
 
 size_t golden_put(unsigned int i, uint8_t *p)
 {
-    if (i >= sizeof goldens / sizeof goldens[0])
-        return 0;
-    memcpy(p, goldens[i].bytes, goldens[i].len);
-    return goldens[i].len;
+    return golden_copy(goldens, sizeof goldens / sizeof goldens[0], i, p);
 }
 
 void golden_check(void)

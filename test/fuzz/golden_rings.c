@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Golden inputs for fuzz_rings.c: each operation, as it should be and not, and each fault. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/check.h"
 #include "client/protocol.h"
+#include "fuzz_golden.h"
 #include "fuzz_rings.h"
 #include "sluiced/session/channel.h"
 
@@ -28,19 +28,6 @@
 #define CLOSE(h)      SUBMIT, PROTOCOL_CLOSE, 0, h, NONE
 
 const uint64_t golden_runs = 4000;
-
-struct fuzz_golden {
-    uint8_t len;
-    uint8_t bytes[110];
-};
-
-#define GOLDEN(...)                                                                                \
-    {                                                                                              \
-        sizeof((uint8_t[]){__VA_ARGS__}),                                                          \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 
 static const struct fuzz_golden goldens[] = {
     GOLDEN(PAIR, SEND(1, 1, 0, 100, NONE), RECV(0, 2, 200, 100), POLL, POLL, TAKE, SHUTDOWN(1),
@@ -94,10 +81,7 @@ size_t golden_put(unsigned int i, uint8_t *p)
 {
     const unsigned int n = sizeof goldens / sizeof goldens[0];
 
-    if (i >= n)
-        return i == n ? flood_put(p) : 0;
-    memcpy(p, goldens[i].bytes, goldens[i].len);
-    return goldens[i].len;
+    return i == n ? flood_put(p) : golden_copy(goldens, n, i, p);
 }
 
 void golden_check(void)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Golden inputs for fuzz_session.c: each request, as it should be and not. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/check.h"
 #include "client/protocol.h"
+#include "fuzz_golden.h"
 #include "fuzz_session.h"
 
 #define POLL               SESSION_STEP_POLL | 3 << 5
@@ -19,19 +19,6 @@
 #define CLOSE              SESSION_STEP_CLOSE
 
 const uint64_t golden_runs = 1200;
-
-struct fuzz_golden {
-    uint8_t len;
-    uint8_t bytes[120];
-};
-
-#define GOLDEN(...)                                                                                \
-    {                                                                                              \
-        sizeof((uint8_t[]){__VA_ARGS__}),                                                          \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 
 static const struct fuzz_golden goldens[] = {
     GOLDEN(CONNECT, 0, POLL, READ, REQUEST(SESSION, SESSION_FD_RIGHT), 12, POLL, READ, CLOSE, POLL),
@@ -83,10 +70,7 @@ static const struct fuzz_golden goldens[] = {
 
 size_t golden_put(unsigned int i, uint8_t *p)
 {
-    if (i >= sizeof goldens / sizeof goldens[0])
-        return 0;
-    memcpy(p, goldens[i].bytes, goldens[i].len);
-    return goldens[i].len;
+    return golden_copy(goldens, sizeof goldens / sizeof goldens[0], i, p);
 }
 
 void golden_check(void)
