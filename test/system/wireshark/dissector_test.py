@@ -14,7 +14,7 @@ import struct
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../scripts/python"))
@@ -411,7 +411,8 @@ def lua_works(folder: str) -> bool:
     return "probe_sluice" in done.stdout
 
 
-def main() -> int:
+def judged(run: Callable[[str], str]) -> int:
+    """The exit status of a test of the dissector. run: takes a new folder, returns what was right, or raises Wrong."""
     if not tshark.there():
         print("skipped: tshark is not installed; scripts/setup installs it")
         return 77
@@ -420,15 +421,19 @@ def main() -> int:
             print("skipped: this tshark runs no Lua scripts")
             return 77
         try:
-            good, bad = good_run(folder), bad_run(folder)
-            grants_run(folder)
-            edges_run(folder)
+            print(f"right: {run(folder)}")
         except Wrong as wrong:
             print(f"wrong: {wrong}", file=sys.stderr)
             return 1
-    print(f"right: {good} good packets, every byte named; {bad} bad ones, every verdict shown")
     return 0
 
 
+def all_run(folder: str) -> str:
+    good, bad = good_run(folder), bad_run(folder)
+    grants_run(folder)
+    edges_run(folder)
+    return f"{good} good packets, every byte named; {bad} bad ones, every verdict shown"
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judged(all_run))
