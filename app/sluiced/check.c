@@ -78,8 +78,7 @@ static int check_key_log(const struct config *c, const char *path, char *err, si
 
     if (rc == 0 || rc == -EACCES)
         return 0;
-    snprintf(err, err_len, "%s:%u: [daemon] key_log_file: %.400s", path,
-             config_lines_after(path, 1, "key_log_file"), why);
+    config_lines_error(path, 1, "daemon", "key_log_file", why, err, err_len);
     return rc;
 }
 
@@ -104,8 +103,7 @@ enum say_exit check_run(struct config *c, const char *path)
         report_keys(c, err);
     report_access(c);
     if (c->daemon.key_log_file[0] != '\0')
-        printf("  WARNING: keys are logged to %s: whoever reads it can read the packets\n",
-               c->daemon.key_log_file);
+        printf("  " KEY_LOG_WARNING "\n", c->daemon.key_log_file);
     config_keys_free(c);
     return EXIT_OK;
 }

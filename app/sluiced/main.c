@@ -148,11 +148,10 @@ static int key_log_begin(struct daemon *d, char *err, size_t err_len)
     int rc = file[0] != '\0' ? key_log_open(&d->key_log, file, why, sizeof why) : 0;
 
     if (rc != 0)
-        snprintf(err, err_len, "%s:%u: [daemon] key_log_file: %.400s", d->config_path,
-                 config_lines_after(d->config_path, 1, "key_log_file"), why);
+        config_lines_error(d->config_path, 1, "daemon", "key_log_file", why, err, err_len);
     else if (d->key_log.on)
-        say("WARNING: keys are logged to %s: whoever reads it can read the packets; to end that, "
-            "remove key_log_file from %s, restart, and destroy the file",
+        say(KEY_LOG_WARNING "; to end that, remove key_log_file from %s, restart, and destroy the "
+                            "file",
             file, d->config_path);
     return rc;
 }

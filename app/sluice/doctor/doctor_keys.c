@@ -100,7 +100,7 @@ static void check_log(const struct doctor *d, const char *file)
     struct stat st;
 
     doctor_tell(d, "keys", DOCTOR_WARNING,
-                "%s: keys are logged there: whoever reads it can read the packets\n"
+                "%s: keys are logged there: anyone with this file can read the packets\n"
                 "remove key_log_file from %s, systemctl restart sluiced, shred -u %s",
                 file, d->config, file);
     if (lstat(doctor_path(d, path, "%s", file), &st) != 0 || replaceable(d, file))

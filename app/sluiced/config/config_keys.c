@@ -30,15 +30,16 @@ __attribute__((format(printf, 5, 6))) static int read_error(const struct reading
                                                             const char *key, const char *format,
                                                             ...)
 {
-    char text[CONFIG_ERROR_MAX];
+    char text[CONFIG_ERROR_MAX], section[CONFIG_NAME_MAX + sizeof "peer "] = "daemon";
     va_list ap;
 
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    snprintf(r->err, r->err_len, "%s:%u: [%s%s] %s: %s", r->path,
-             config_lines_after(r->path, peer != NULL ? peer->line : 1, key),
-             peer != NULL ? "peer " : "daemon", peer != NULL ? peer->name : "", key, text);
+    if (peer != NULL)
+        snprintf(section, sizeof section, "peer %s", peer->name);
+    config_lines_error(r->path, peer != NULL ? peer->line : 1, section, key, text, r->err,
+                       r->err_len);
     return rc;
 }
 

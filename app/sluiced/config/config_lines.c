@@ -171,3 +171,10 @@ uint32_t config_lines_after(const char *path, uint32_t line, const char *key)
                 return map.lines[i].line;
     return line;
 }
+
+void config_lines_error(const char *path, uint32_t line, const char *section, const char *key,
+                        const char *why, char *err, size_t err_len)
+{
+    snprintf(err, err_len, "%s:%u: [%s] %s: %s", path, config_lines_after(path, line, key), section,
+             key, why);
+}

@@ -36,5 +36,8 @@ uint32_t config_lines_find(const struct config_map *map, const char *section, co
 /* For errors that are found later: line of the first `key` at or after a line of the file, such as
  * that of its section; that line itself if there is none. */
 uint32_t config_lines_after(const char *path, uint32_t line, const char *key);
+/* Writes "PATH:LINE: [SECTION] KEY: WHY" to err, where LINE is config_lines_after(). */
+void config_lines_error(const char *path, uint32_t line, const char *section, const char *key,
+                        const char *why, char *err, size_t err_len);
 
 #endif

@@ -16,7 +16,7 @@
 #include "crypto/secret.h"
 #include "sluice/key/key_file.h"
 
-#define HEADER         "# Sluice key log, version 1: whoever reads it can read the packets\n"
+#define HEADER         "# Sluice key log, version 1: anyone with this file can read the packets\n"
 /* Of a line with the longest cipher's name and key. */
 #define LINE_MAX_BYTES 192
 

@@ -44,7 +44,7 @@ extern "C" void say(const char *format, ...)
 namespace
 {
 
-const char HEADER[] = "# Sluice key log, version 1: whoever reads it can read the packets\n";
+const char HEADER[] = "# Sluice key log, version 1: anyone with this file can read the packets\n";
 const char TIME[] = R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)";
 
 struct assoc_keys keys_of(enum aead_cipher cipher, bool outgoing)

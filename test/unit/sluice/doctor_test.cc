@@ -366,7 +366,7 @@ const Ailment ailments[] = {
     {[](Machine &m) { m.limit("unlimited", "0000000000000000", 12345); }, "keys", DOCTOR_BAD,
      "/etc/sluice/b.key: belongs to user ", "chown 12345 /etc/sluice/b.key", 1},
     {[](Machine &m) { m.logs_keys(); }, "keys", DOCTOR_WARNING,
-     "/keys/log: keys are logged there: whoever reads it can read the packets",
+     "/keys/log: keys are logged there: anyone with this file can read the packets",
      "remove key_log_file from /etc/sluice/sluiced.conf, systemctl restart sluiced, shred -u "
      "/keys/log"},
     {[](Machine &m) {
