@@ -52,7 +52,7 @@ struct daemon {
     uint32_t n_workers;
     struct worker *queue_worker[DAEMON_QUEUES_MAX]; /* the worker that runs queues[i] */
     bool stuck[DAEMON_QUEUES_MAX]; /* no peer takes frames of queues[i]; written by links.c */
-    int control_event; /* eventfd: messages about associations wait for control; 0 or -1: none */
+    int control_event; /* eventfd: messages about associations wait for control; 0: none */
     bool main_works;   /* the main lcore is a worker; control has its own thread */
     struct sessions *sessions;
     uint32_t next_worker; /* the worker at which route_find() starts looking */

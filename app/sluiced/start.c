@@ -336,7 +336,8 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
 /* Sets up what wakes workers from their naps, and control from its rest. */
 static void wakeups_make(struct daemon *d)
 {
-    d->control_event = d->config.secrets != NULL ? eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC) : -1;
+    if (d->config.secrets != NULL) /* without descriptors, control is only slower to notice */
+        d->control_event = RTE_MAX(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), 0);
     for (uint32_t i = 0; i < d->n_workers; i++) {
         struct worker *w = &d->workers[i];
 

@@ -32,7 +32,7 @@ struct worker {
     struct wakeup wakeup;
     bool all_wake;  /* each port queue can wake the worker, and gets no frames from other workers */
     bool all_armed; /* while armed: all_wake, and each client wakes the worker, too */
-    int control_event;      /* eventfd that ends control's rest; 0 or -1: none */
+    int control_event;      /* eventfd that ends control's rest; 0: none */
     bool control_signalled; /* it was signalled since the worker last had nothing to do */
     bool stop;              /* written by control, atomic */
     bool running;           /* written by the worker, atomic */

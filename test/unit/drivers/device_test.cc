@@ -70,7 +70,8 @@ class Memif
     std::string folder;
 };
 
-// Polls all queues, on each CPU one thread: whoever handles the peers takes a core from one.
+// Polls all queues, on each CPU one thread: the thread that handles the peers takes a core from
+// one.
 class Pollers
 {
   public:
@@ -147,7 +148,7 @@ TEST(Device, MemifIsPolledWhenItsLinkIsUp)
 {
     Memif memif;
 
-    EXPECT_TRUE(device_guarded[memif.id]);
+    EXPECT_TRUE(device_is_guarded(memif.id));
     EXPECT_FALSE(device_link_up(memif.id));
     MemifPeer peer(memif.path, QUEUES);
     EXPECT_TRUE(peer.connected());
