@@ -4,20 +4,26 @@
  * prefix) are checked before rte_eal_init() prints anything. Other causes are derived from its
  * rte_errno.
  */
+/* The functions of rte_interrupts.h that eal_stop() calls are stable since DPDK 25, and unchanged
+ * since 21.11. */
+#define ALLOW_EXPERIMENTAL_API
 #include "common/eal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_interrupts.h>
 
 #include "common/rights.h"
 
@@ -272,4 +278,39 @@ int eal_start(const char *const *ports, uint32_t n, int argc, char **argv, char 
         return rc;
     rc = args_init(&s);
     return rc == 0 ? 0 : explain(&s, rc);
+}
+
+/* ---- end --------------------------------------------------------------------------------- */
+
+/* Called by the interrupt thread, which thereby handles no further event. */
+static void interrupts_hold(void *arg)
+{
+    sem_post(arg);
+    for (;;)
+        pause();
+}
+
+/* Returns when the interrupt thread is in interrupts_hold(). An alarm could bring it there, too,
+ * but from DPDK 25.11 on rte_eal_cleanup() waits for the end of alarms. */
+static bool interrupts_stop(void)
+{
+    static sem_t held; /* the interrupt thread may be in sem_post() when sem_wait() returns */
+    struct rte_intr_handle *handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+    int fd = eventfd(1, EFD_CLOEXEC);
+    bool stopped;
+
+    sem_init(&held, 0, 0);
+    stopped = handle != NULL && fd >= 0 && rte_intr_fd_set(handle, fd) == 0 &&
+              rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT) == 0 &&
+              rte_intr_callback_register(handle, interrupts_hold, &held) == 0;
+    while (stopped && sem_wait(&held) != 0) /* a signal came */
+        ;
+    rte_intr_instance_free(handle); /* the EAL has a copy */
+    return stopped;
+}
+
+void eal_stop(void)
+{
+    if (interrupts_stop())
+        rte_eal_cleanup(); /* otherwise the memory stays until the process ends */
 }

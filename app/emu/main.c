@@ -217,6 +217,6 @@ int main(int argc, char **argv)
         say("%s", err);
         rc = EXIT_USAGE;
     }
-    rte_eal_cleanup();
+    eal_stop();
     return rc;
 }

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include <rte_eal.h>
 #include <rte_version.h>
 
 #include "common/eal.h"
@@ -177,6 +176,6 @@ int main(int argc, char **argv)
     }
     rc = serve(&pools);
     pools_free(&pools);
-    rte_eal_cleanup();
+    eal_stop();
     return rc;
 }

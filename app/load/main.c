@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_eal.h>
 #include <rte_version.h>
 
 #include "common/eal.h"
@@ -200,6 +199,6 @@ int main(int argc, char **argv)
     }
     signals_take();
     rc = tester_life(&options);
-    rte_eal_cleanup();
+    eal_stop();
     return rc;
 }

@@ -188,7 +188,7 @@ static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
     rte_pdump_uninit();
     undone = start_undo(d);
     reload_free(d);
-    rte_eal_cleanup();
+    eal_stop();
     return rc != EXIT_OK ? rc : undone;
 }
 

@@ -11,6 +11,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 
+#include "common/eal.h"
 #include "path/path.h"
 #include "sluiced/config/config_lines.h"
 
@@ -89,6 +90,6 @@ int config_wire_check_alone(const struct config *c, const char *path, char *err,
         return -EIO;
     }
     rc = config_wire_check(c, path, err, err_len);
-    rte_eal_cleanup();
+    eal_stop();
     return rc;
 }

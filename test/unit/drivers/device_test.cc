@@ -7,6 +7,8 @@
 #include <memory>
 #include <sched.h>
 #include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "memif_peer.hh"
 
 extern "C" {
+#include "common/eal.h"
 #include "common/grace.h"
 #include "drivers/device.h"
 }
@@ -131,6 +134,19 @@ class Pollers
     }
 };
 
+// Connects and sends nothing, so that net_memif knows the connection, but no device has it.
+int connect_silently(const std::string &path)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    sockaddr_un address = {};
+
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    usleep(50'000);
+    return fd;
+}
+
 } // namespace
 
 TEST(Device, MemifIsPolledWhilePeersComeAndGo)
@@ -173,4 +189,24 @@ TEST(Device, MemifStopsWhilePeersComeAndGo)
     }
     over = true;
     peers.join();
+}
+
+// net_memif leaves event sources to the EAL, in memory that rte_eal_cleanup() unmaps.
+TEST(Device, MemifLeavesWhenTheEalHasEnded)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    EXPECT_EXIT(
+        {
+            int silent;
+
+            {
+                Memif memif;
+                silent = connect_silently(memif.path);
+            }
+            eal_stop();
+            close(silent);
+            usleep(200'000);
+            _exit(0);
+        },
+        testing::ExitedWithCode(0), "");
 }
