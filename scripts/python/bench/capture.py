@@ -9,6 +9,7 @@ from testbed.process import TestbedError
 
 PORT = 47800
 DATA, CNTL = 2, 3
+HEADER, TRAILER = 56, 24  # bytes of a DATA before its unit, and after it if the packet is sealed
 
 
 @dataclass
@@ -56,7 +57,8 @@ def parse(time_s: float, frame: bytes) -> Packet | None:
         return None
     head = frame[udp + 8:]
     if head[0] & 15 == DATA:
-        return Packet(time_s, DATA, src, length - 8 - 56, 0, 0)
+        sealed = head[4:8] != bytes(4)  # the association is not 0
+        return Packet(time_s, DATA, src, length - 8 - HEADER - (TRAILER if sealed else 0), 0, 0)
     if head[0] & 15 == CNTL and len(head) >= 44:
         rate, burst = struct.unpack_from(">QI", head, 32)
         return Packet(time_s, CNTL, src, 0, rate, burst)

@@ -2,8 +2,8 @@
 """Compares the payload on the wire with the receiver's grant. tcpdump, an independent program, captures it.
 
 The receiver's capacity is set to 1 Gb/s of payload. A window of 100 ms begins at every packet, and must
-carry rate * 100 ms within 1 %. The sender's poller has a core to itself. All other threads are on the
-other cores.
+carry rate * 100 ms within 1 %, also if the packets are sealed (--sealed). The sender's poller has a core to
+itself. All other threads are on the other cores.
 
 If the machine takes the core away, the payload has a hole, and by the credit rules the sender must not
 catch up later. A witness on that core records these times. No window is left out: each must carry at
@@ -48,6 +48,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--capacity", default="1Gbit", help="capacity of the receiving daemon")
     parser.add_argument("--mtu", type=int, default=9000, help="MTU of the veth pair")
     parser.add_argument("--xdp", action="store_true", help="use AF_XDP instead of AF_PACKET")
+    parser.add_argument("--sealed", action="store_true", help="seal the packets; the grant still counts the payload alone")
     parser.add_argument("--idle", default="poll", help="key `idle` of the sending daemon")
 
 
@@ -63,7 +64,7 @@ def _capture(testbed: Testbed, args: argparse.Namespace) -> tuple[list[Packet], 
     plan_a, plan_b, rest = _plan()
     a, b = veth_pair(testbed, Build(args.build, args.huge), mtu=args.mtu, xdp=args.xdp,
                      b_keys={"capacity": args.capacity}, a_daemon={"idle": args.idle},
-                     plan=(plan_a, plan_b), tapped=True)
+                     plan=(plan_a, plan_b), tapped=True, secured=args.sealed)
     os.sched_setaffinity(0, rest)
     path = testbed.path("capture.pcap")
     tcpdump = testbed.start("tcpdump", ["tcpdump", "-i", b.device, "-s", "128", "-B", "65536",
