@@ -32,7 +32,8 @@ def without_override() -> tuple[str, ...]:
         return ()
     if tool is None:
         raise Skip("setpriv is missing")
-    return (tool, "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all")
+    members = str(os.stat(SOCK_A).st_gid)  # who may use the daemon
+    return (tool, "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all", "--groups", members)
 
 
 @case("an unreadable file, an unreadable directory in a tree: the rest arrives")

@@ -3,12 +3,13 @@
 """System tests: real daemons, real clients, over memif and veth.
 
 Usage: run.py --build DIR [--asan-build DIR] [--tsan-build DIR] [--huge] [--seconds N] [--jobs N]
-              [--limit S] [--only REGEX] [--logs DIR]
+              [--limit S] [--only REGEX] [--logs DIR] [--units]
        run.py --list
 
 Prints TAP; the exit status is 1 if a scene failed. Scenes with namespaces need root. Without --huge the
 daemons run with --no-huge. --seconds: duration of the long scenes (10). --jobs: how many of the scenes
-that may run beside others run at a time (1). --limit: how many seconds one scene may take (600).
+that may run beside others run at a time (1). --limit: how many seconds one scene may take (600). --units:
+systemd starts the daemons by their shipped unit, so without root and under its limits.
 """
 import argparse
 import os
@@ -25,6 +26,7 @@ from system import (  # noqa: E402,F401 (each registers its scenes)
     scenes_veth, scenes_virtio)
 from system.foreign import scenes_plain, scenes_sealed  # noqa: E402,F401 (each registers its scenes)
 from system.wireshark import scenes_wireshark  # noqa: E402,F401 (registers its scenes)
+from testbed import manager  # noqa: E402
 
 
 def main() -> int:
@@ -39,6 +41,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="scenes that run at a time, where they may")
     parser.add_argument("--limit", type=float, default=harness.SCENE_S,
                         help="seconds that one scene may take")
+    parser.add_argument("--units", action="store_true", help="start daemons by their shipped unit")
     parser.add_argument("--list", action="store_true", help="print the names of all scenes")
     parser.add_argument("--runner", action="store_true", help="for this program's own use")
     args = parser.parse_args()
@@ -48,10 +51,16 @@ def main() -> int:
         return 0
     if args.build is None:
         parser.error("--build is missing; give it meson's build folder")
+    if args.units and not manager.inside():
+        missing = manager.lack()
+        if missing is not None:
+            print(f"1..1\nok 1 - daemons by their unit # SKIP {missing}")
+            return 0
+        return manager.run([sys.executable, "-B", *sys.argv])
     if args.runner:
         asan = args.asan_build and harness.Build(args.asan_build, False)
         tsan = args.tsan_build and harness.Build(args.tsan_build, args.huge)
-        context = harness.Context(harness.Build(args.build, args.huge), asan, tsan, args.seconds)
+        context = harness.Context(harness.Build(args.build, args.huge, args.units), asan, tsan, args.seconds)
         return harness.serve_runner(context, args.logs)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda n, _: sys.exit(128 + n))

@@ -11,6 +11,7 @@ from testbed import tshark
 from testbed.daemon import Daemon, memif
 from testbed.pair import ADDR_B, pair_cpus, station
 from testbed.process import Testbed, until
+from testbed.service import as_daemon
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config", "wireshark",
                       "sluice.lua")
@@ -75,8 +76,9 @@ def dumpcap(testbed: Testbed, context: Context) -> None:
         raise Skip("needs root and hugepages: the capture shares the daemon's memory")
     a, b = _daemons(testbed, context, _huge_dir(testbed))
     path = testbed.path("capture.pcapng")
-    capture = testbed.start("dumpcap", ["dpdk-dumpcap", f"--file-prefix={a.prefix}", "-i", "net_memif0",
-                                        "-w", path])
+    user = as_daemon() if context.build.units else []
+    capture = testbed.start("dumpcap", [*user, "dpdk-dumpcap", f"--file-prefix={a.prefix}", "-i", "net_memif0",
+                                        "-w", path], env={"RUNTIME_DIRECTORY": a.runtime_dir})
     until(lambda: "Packets captured" in capture.tail(), 60, "dpdk-dumpcap captures", 0.1, capture)
     time.sleep(1)
     before, units_before = _frames(a), _units(a)

@@ -19,6 +19,7 @@ from .harness import Context, Skip, TestbedError, data_flow, scene, transfer_wor
 from testbed.daemon import Daemon
 from testbed.pair import ADDR_B, memif_pair
 from testbed.process import Testbed, until
+from testbed.service import start
 
 EXPORTER = os.path.join(ROOT, "app", "exporter", "sluice-exporter")
 BOARD = os.path.join(ROOT, "config", "grafana", "sluice.json")
@@ -158,8 +159,8 @@ def prometheus_scrapes(testbed: Testbed, context: Context) -> None:
     module = _exporter()
     a, b = memif_pair(testbed, context.build, telemetry=True)
     port = _free_port()
-    exporter = testbed.start("exporter", [EXPORTER, "--listen", f"127.0.0.1:{port}", "--socket",
-                                      b.telemetry_socket])
+    exporter = start(testbed, "sluice-exporter" if context.build.units else None, "exporter",
+                     [EXPORTER, "--listen", f"127.0.0.1:{port}", "--socket", b.telemetry_socket])
     prometheus = Prometheus(testbed, port)
     receiver = b.sluice("receiver", "perf", "server", "-1")
     b.wait_listening()

@@ -101,7 +101,7 @@ def telemetry_tells(testbed: Testbed, context: Context) -> None:
             raise TestbedError(f"decision {first} is told as {again}")
     tool = subprocess.run(["dpdk-telemetry.py", "-f", os.path.basename(os.path.dirname(
         b.telemetry_socket))], input="/sluice/ports\nquit\n", capture_output=True, text=True,
-        timeout=30, check=False)
+        timeout=30, check=False, env={**os.environ, "RUNTIME_DIRECTORY": b.runtime_dir})
     if "net_memif0" not in tool.stdout:
         raise TestbedError(f"dpdk-telemetry.py: {tool.stdout}{tool.stderr}")
     a.stop()

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import service
 from .process import Process, Testbed, TestbedError, status_kb, until
 
 START_TIMEOUT_S = 30
@@ -17,9 +18,11 @@ START_TIMEOUT_S = 30
 
 @dataclass
 class Build:
-    """A build folder; huge: its programs run with 2 MB pages, which are free."""
+    """A build folder; huge: its programs run with 2 MB pages, which are free. units: systemd starts daemons by the
+    shipped unit (service.py)."""
     dir: str
     huge: bool = False
+    units: bool = False
 
     def program(self, name: str) -> str:
         """The path of a program."""
@@ -94,7 +97,7 @@ class Daemon:
     # Set when the process starts.
     process: Process = field(init=False)
     prefix: str = field(init=False)
-    telemetry_socket: str = field(init=False)
+    runtime_dir: str = field(init=False)  # the EAL's folder for all processes is dpdk/ in it
     device: str = field(init=False)  # only of a veth_pair(): the name of its device
 
     def __post_init__(self) -> None:
@@ -121,23 +124,41 @@ class Daemon:
         prefix = self.prefix = f"sluice-{os.getpid()}-{self.name}-{self.starts}"
         for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
             self.testbed.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
-        own = "/var/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp")
-        self.telemetry_socket = os.path.join(own, "dpdk", prefix, "dpdk_telemetry.v2")
+        self.runtime_dir = "/var/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp")
         quiet = [] if self.telemetry else ["--no-telemetry"]
         return [*self.wrap, self.build.program("sluiced"), "--lcores", ",".join(lcores), *memory,
                 "-m", self.memory_mb, "--no-pci", *quiet, "--file-prefix", prefix, *self.eal,
                 "--", "-c", self.config]
 
+    @property
+    def telemetry_socket(self) -> str:
+        return os.path.join(self.runtime_dir, "dpdk", self.prefix, "dpdk_telemetry.v2")
+
     def write_config(self) -> None:
         with open(self.config, "w", encoding="utf-8") as f:
             f.write(self.config_text())
+        if self.build.units:
+            service.give(self.testbed)
 
     def launch(self) -> Process:
         """Starts it; does not wait."""
         self.write_config()
         self.starts += 1
-        self.process = self.testbed.start(f"sluiced-{self.name}", self.args(), ns=self.ns, env=self.env)
+        by_unit = self.build.units and not self.wrap
+        self.process = service.start(self.testbed, "sluiced" if by_unit else None, f"sluiced-{self.name}", self.args(),
+                                     self.ns, self.env, self._drop_ins() if by_unit else ())
+        if isinstance(self.process, service.UnitProcess):
+            self.runtime_dir = self.process.runtime_dir
         return self.process
+
+    def _drop_ins(self) -> list[str]:
+        """What the shipped unit wants besides for these ports and keys; its comments say so."""
+        lines: list[str] = []
+        if any("af_xdp" in p.name for p in self.ports):
+            lines += service.drop_in("sluiced", "AF_XDP")
+        if "socket_group" in self.keys:
+            lines += service.group_lines(self.keys["socket_group"])
+        return lines
 
     def start(self) -> "Daemon":
         """Starts it and waits until it answers."""

@@ -181,12 +181,16 @@ class Testbed:
         """A path in the scratch folder."""
         return os.path.join(self.dir, name)
 
+    def output_path(self, name: str) -> str:
+        """A path that no other process has, for the output of one (see Process)."""
+        self._count += 1
+        return self.path(f"{name}-{self._count}")
+
     def start(self, name: str, args: Iterable[object], cpus: Collection[int] | None = None,
               ns: str | None = None, env: Mapping[str, str] | None = None,
               stdin: int | IO[bytes] | None = None) -> Process:
         """Starts a child (see Process). The testbed stops it when it closes."""
-        self._count += 1
-        process = Process(self.path(f"{name}-{self._count}"), args, cpus, ns, env, stdin)
+        process = Process(self.output_path(name), args, cpus, ns, env, stdin)
         self.undo(process.stop)
         return process
 
