@@ -75,6 +75,14 @@ class Installed(unittest.TestCase):
                 named += 1
         self.assertGreater(named, 15)
 
+    def test_lab_is_whole(self) -> None:
+        folder = os.path.dirname(os.path.dirname(self.one("testbed/__init__.py")))
+        modules = [os.path.relpath(p, folder)[:-3].replace("/", ".") for p in self.paths
+                   if p.startswith(folder + "/") and p.endswith(".py")]
+        self.assertGreater(len(modules), 20)
+        subprocess.run([sys.executable, "-B", "-c", "import sys, importlib\nfor m in sys.argv[1:]: importlib.import_module(m)",
+                        *modules], check=True, env={**os.environ, "PYTHONPATH": folder}, cwd=self.root, timeout=120)
+
     def test_units_start_what_is_installed(self) -> None:
         for name in ("sluiced", "sluice-exporter"):
             unit = text_of(self.one(f"system/{name}.service"))
