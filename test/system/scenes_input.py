@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bad input: the daemon and the command answer it with one line that names cause and cure, and fail."""
 import os
+import re
 from collections.abc import Callable
 
 from .harness import Context, TestbedError, one_line, scene, sh
@@ -114,8 +115,9 @@ def daemon_resources(testbed: Testbed, context: Context) -> None:
     unknown.ports[0].vdev = unknown.ports[0].vdev.replace("net_memif0", "net_nothing0")
     unknown.ports[0].name = "net_nothing0"
     process = unknown.launch()
-    if process.wait(30) != PORT or "net_nothing0" not in process.err().splitlines()[-1]:
-        raise TestbedError(f"status {PORT} and the device's name were due\n{process.tail()}")
+    status, last = process.wait(30), process.err().splitlines()[-1]
+    if status != PORT or not re.search("net_nothing0.*: DPDK has no driver.*librte", last):
+        raise TestbedError(f"status {PORT} and the missing driver were due\n{process.tail()}")
 
     program = context.build.program("sluiced")
     one_line(testbed.start("argument", [program, "--", "--sokcet", "x"]), 10, USAGE, "--socket")

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <rte_dev.h>
+#include <rte_devargs.h>
 
 #include "common/rights.h"
 
@@ -51,11 +53,28 @@ static int vdev_check_interface(const struct config_port *cfg, char *err, size_t
     return -ENODEV;
 }
 
+/* DPDK's drivers are packages of their own. */
+static int vdev_check_driver(const struct config_port *cfg, char *err, size_t err_len)
+{
+    struct rte_devargs args;
+
+    memset(&args, 0, sizeof args);
+    if (rte_devargs_parse(&args, cfg->vdev) == 0) {
+        free(args.data);
+        return 0;
+    }
+    snprintf(err, err_len,
+             "port %s: vdev = %s: DPDK has no driver for it here; correct the name, or install "
+             "DPDK's drivers (Debian: librte-meta-net)",
+             cfg->name, cfg->vdev);
+    return -ENODEV;
+}
+
 static int vdev_make(const struct config_port *cfg, char *err, size_t err_len)
 {
     struct memif_args memif;
 
-    if (vdev_check_interface(cfg, err, err_len) != 0)
+    if (vdev_check_interface(cfg, err, err_len) != 0 || vdev_check_driver(cfg, err, err_len) != 0)
         return -ENODEV;
     if (vdev_is(cfg, "net_memif")) {
         memif_args_parse(&memif, cfg->vdev + strcspn(cfg->vdev, ","));
