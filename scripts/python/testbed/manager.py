@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 SYSTEMD = "/lib/systemd/systemd"
+TREE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 GROUPS = "/sys/fs/cgroup"
 MARK = "SLUICE_MANAGER"  # in the environment of what runs under the manager
 SERVICE = "command.service"
@@ -66,8 +67,9 @@ def _remove_branch(path: str) -> None:
             print(f"{folder}: {problem}", file=sys.stderr)
 
 
-def run(command: Sequence[str]) -> int:
-    """Runs the command as a service; its output comes here. Returns its exit status."""
+def run(command: Sequence[str], root: str | None = None) -> int:
+    """Runs the command as a service; its output comes here. Returns its exit status. root: the root of another
+    system, which has Python; it then sees the folder of this source tree under the same name, and its own units."""
     folder = tempfile.mkdtemp(prefix="sluice-manager.")
     branches = _branches(os.path.basename(folder))
     fifo = os.path.join(folder, "output")
@@ -76,8 +78,8 @@ def run(command: Sequence[str]) -> int:
     reader, writer = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), os.open(fifo, os.O_WRONLY)
     os.set_blocking(reader, True)
     _write(os.path.join(folder, "state.json"), json.dumps(
-        {"command": list(command), "cwd": os.getcwd(), "env": {**os.environ, MARK: folder}, "output": fifo,
-         "branches": branches}))
+        {"command": list(command), "cwd": os.getcwd() if root is None else "/", "env": {**os.environ, MARK: folder}, "output": fifo,
+         "branches": branches, "root": root}))
     copying = threading.Thread(target=_copy, args=(reader,))
     copying.start()
     child = None
@@ -138,15 +140,32 @@ def _add_user(folder: str) -> None:
         _mount("--bind", copy, f"/etc/{name}")
 
 
+def _into(root: str, folder: str) -> None:
+    """Makes root the root of these namespaces. A chroot would not do: systemd could then not make the mount
+    namespaces of its services."""
+    _mount("--rbind", root, root)
+    for path in ("/dev", "/proc", "/sys", TREE, folder):
+        os.makedirs(root + path, exist_ok=True)
+        _mount("--rbind", path, root + path)
+    subprocess.run(["pivot_root", root, root + "/mnt"], check=True)
+    os.chdir("/")
+    subprocess.run(["umount", "--lazy", "/mnt"], check=True)
+
+
 def _boot(folder: str) -> NoReturn:
     """The first process: makes what systemd needs, and becomes it."""
     with open(os.path.join(folder, "state.json"), encoding="utf-8") as f:
         state = json.load(f)
     for top, branch in state["branches"]:
         _mount("--bind", branch, top)
+    units = UNITS
+    if state["root"] is not None:
+        _into(state["root"], folder)
+        units += ":/etc/systemd/system:/usr/local/lib/systemd/system:/usr/lib/systemd/system:/lib/systemd/system"
     _mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run")
-    _mount("-t", "bpf", "bpf", "/sys/fs/bpf")
-    _add_user(folder)
+    if state["root"] is None:
+        _mount("-t", "bpf", "bpf", "/sys/fs/bpf")
+        _add_user(folder)
     os.makedirs(UNITS)
     for target in TARGETS:
         _write(f"{UNITS}/{target}.target", "[Unit]\nDefaultDependencies=no\n")
@@ -162,7 +181,7 @@ LimitNOFILE=1048576
 LimitMEMLOCK=infinity
 """)
     os.execve(SYSTEMD, [SYSTEMD, "--system", f"--unit={SERVICE}", "--show-status=no", "--log-target=null"],
-              {"container": "sluice", "SYSTEMD_UNIT_PATH": UNITS, "PATH": os.environ["PATH"]})
+              {"container": "sluice", "SYSTEMD_UNIT_PATH": units, "PATH": os.environ["PATH"]})
 
 
 def _command(folder: str) -> NoReturn:

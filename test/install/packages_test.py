@@ -1,0 +1,255 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Debian packages in a clean root: they install by one command, run as a service for the users of its group, and
+leave nothing when they are purged.
+
+Usage: packages_test.py [--suite SUITE] [--packages DIR]   SUITE: of Debian (bookworm); DIR: packages that are built
+
+Prints TAP. Needs root, mmdebstrap, and a mirror of Debian. It builds the packages (scripts/package) unless --packages
+names some.
+"""
+import argparse
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+sys.dont_write_bytecode = True
+TREE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.path.insert(0, os.path.join(TREE, "scripts/python"))
+from testbed import manager  # noqa: E402
+
+SAID = "/var/log/sluiced.err"
+OURS = ("sluice", "sluiced", "libsluice0", "libsluice-dev", "sluice-lab", "wireshark-sluice")
+# What dpkg and apt keep for themselves, and what any program may write.
+THEIRS = ("/var/lib/dpkg/", "/var/lib/apt/", "/var/cache/", "/var/log/", "/run/", "/proc/", "/sys/", "/dev/", "/tmp/",
+          "/etc/ld.so.cache", "/usr/share/man/")
+CONFIG = """\
+[daemon]
+socket = /run/{folder}/sluiced.sock
+socket_group = sluice
+idle = sleep
+eal = --lcores 0@{cpu},1@{worker} --no-huge --no-shconf -m 256 --file-prefix {folder}
+
+[port net_memif0]
+vdev = net_memif0,role={role},id=0,socket-abstract=no,socket=/run/sluice/memif.sock,bsize=9216
+address = 10.90.0.{number}/24
+"""
+
+
+def sh(*words: str, status: int | None = 0, timeout_s: float = 600) -> str:
+    """Runs a command; returns what it says. status None: any."""
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, timeout=timeout_s, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"})
+    if status is not None and done.returncode != status:
+        raise AssertionError(f"{' '.join(words)}: status {done.returncode}, not {status}\n{done.stdout[-3000:]}")
+    return done.stdout
+
+
+class Cases:
+    """TAP lines."""
+
+    def __init__(self) -> None:
+        self.count = self.failed = 0
+
+    def run(self, name: str, function: Callable[[], None]) -> bool:
+        self.count += 1
+        start = time.monotonic()
+        try:
+            function()
+        except (AssertionError, subprocess.TimeoutExpired, OSError) as problem:
+            self.failed += 1
+            print(f"not ok {self.count} - {name}", *(f"#   {x}" for x in str(problem).splitlines()), sep="\n", flush=True)
+            return False
+        print(f"ok {self.count} - {name} ({time.monotonic() - start:.1f} s)", flush=True)
+        return True
+
+
+# ---- within the root, under its systemd ----------------------------------------------------------
+
+
+def _put(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def _as(user: str, *words: str) -> tuple[str, ...]:
+    return ("setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", *words)
+
+
+def said() -> str:
+    """What the daemons said."""
+    with open(SAID, encoding="utf-8") as f:
+        return f.read()
+
+
+def starts_by_its_unit() -> None:
+    """The daemon, and a second one by a unit that differs in names only."""
+    _put("/etc/systemd/system/sluiced.service.d/said.conf", f"[Service]\nStandardError=append:{SAID}\n")
+    sh("systemctl", "daemon-reload")
+    sh("systemctl", "start", "sluiced", status=1)
+    if "/etc/sluice/sluiced.conf" not in said():
+        raise AssertionError(f"it does not say that it has no configuration: {said()}")
+    cpus = sorted(os.sched_getaffinity(0))
+    for number, (folder, file, role) in enumerate((("sluice", "sluiced", "server"), ("other", "other", "client")), 1):
+        _put(f"/etc/sluice/{file}.conf", CONFIG.format(folder=folder, role=role, number=number, cpu=cpus[number % len(cpus)],
+                                                    worker=cpus[(number + 1) % len(cpus)]))
+    unit = sh("systemctl", "cat", "sluiced")
+    unit = re.sub(r"^#.*\n", "", unit, flags=re.MULTILINE).replace("sluiced.conf", "other.conf")
+    _put("/etc/systemd/system/other.service", unit.replace("RuntimeDirectory=sluice", "RuntimeDirectory=other"))
+    sh("systemctl", "daemon-reload")
+    for name in ("sluiced", "other"):
+        sh("systemctl", "reset-failed", name, status=None)
+        try:
+            sh("systemctl", "start", name)
+        except AssertionError as problem:
+            raise AssertionError(f"{problem}{said()}") from None
+        pid = sh("systemctl", "show", "-P", "MainPID", name).strip()
+        if os.stat(f"/proc/{pid}").st_uid == 0:
+            raise AssertionError(f"{name} runs as root")
+
+
+def group_decides() -> None:
+    """Who is in the group sends and receives; who is not is told why."""
+    for user in ("alice", "mallory"):
+        sh("useradd", "--create-home", user)
+    sh("usermod", "-aG", "sluice", "alice")
+    _put("/home/alice/data", "x" * 3_000_000)
+    sh(*_as("alice", "mkdir", "/home/alice/in"))
+    receiver = subprocess.Popen(_as("alice", "sluice", "recv", "--once", "-o", "/home/alice/in", "--socket", "/run/other/sluiced.sock"))
+    for _ in range(200):
+        if '"waiting"' in sh("sluice", "show", "conns", "--json", "--socket", "/run/other/sluiced.sock", status=None):
+            break
+        time.sleep(0.05)
+    refused = sh(*_as("mallory", "sluice", "send", "/home/alice/data", "10.90.0.2", "--socket", "/run/sluice/sluiced.sock"), status=3)
+    if "socket_group" not in refused:
+        raise AssertionError(f"mallory is not told why: {refused}")
+    sh(*_as("alice", "sluice", "send", "/home/alice/data", "10.90.0.2", "--socket", "/run/sluice/sluiced.sock"))
+    if receiver.wait(60) != 0:
+        raise AssertionError(f"the receiver ends with status {receiver.returncode}")
+    sh("cmp", "/home/alice/data", "/home/alice/in/data")
+
+
+def is_stopped_by_removal() -> None:
+    sh("apt-get", "remove", "-y", "sluiced")
+    state = sh("systemctl", "is-active", "sluiced", status=None).strip()
+    if state == "active":
+        raise AssertionError("the daemon still runs after its package was removed")
+
+
+INSIDE = (("the installed unit starts the daemon, which is not root", starts_by_its_unit),
+          ("a user in group sluice sends a file, another one is told why not", group_decides),
+          ("removal stops the daemon", is_stopped_by_removal))
+
+
+def inside() -> int:
+    cases = Cases()
+    for name, function in INSIDE:
+        if not cases.run(name, function):
+            break
+    return cases.failed
+
+
+# ---- outside -------------------------------------------------------------------------------------
+
+
+def _paths(root: str) -> set[str]:
+    found = set()
+    for folder, folders, files in os.walk(root):
+        for name in folders + files:
+            path = os.path.join(folder, name)[len(root):]
+            if not (path + "/").startswith(THEIRS) and not path.startswith(THEIRS):
+                found.add(path)
+    return found
+
+
+class Root:
+    """A clean Debian."""
+
+    def __init__(self, path: str, suite: str, packages: str) -> None:
+        self.path, self.suite = path, suite
+        self.debs = [p for name in OURS for p in glob.glob(f"{packages}/{name}_*.deb")]
+        self.before: set[str] = set()
+
+    def apt(self, *words: str) -> str:
+        return sh("chroot", self.path, "apt-get", *words)
+
+    def make(self) -> None:
+        assert len(self.debs) == len(OURS), f"{len(self.debs)} packages instead of {len(OURS)}: {self.debs}"
+        sh("mmdebstrap", "--variant=apt", "--include=systemd,passwd", self.suite, self.path)
+        # Packages must not start anything in here; systemd does that later.
+        _put(f"{self.path}/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n")
+        os.chmod(f"{self.path}/usr/sbin/policy-rc.d", 0o755)
+        os.mkdir(f"{self.path}/packages")
+        for deb in self.debs:
+            shutil.copy(deb, f"{self.path}/packages")
+        self.apt("update")
+        wanted = set()
+        for deb in self.debs:
+            wanted |= set(sh("dpkg-deb", "-f", deb, "Depends", "Pre-Depends").replace("Depends: ", "").replace("Pre-", "").replace(
+                "\n", ", ").strip(", ").split(", "))
+        theirs = sorted(d for d in wanted if d and d.split(" ")[0] not in OURS)
+        self.apt("satisfy", "-y", "--no-install-recommends", ", ".join(theirs))
+        self.before = _paths(self.path)
+
+    def install(self) -> None:
+        """One command, as a user gives it."""
+        self.apt("install", "-y", "--no-install-recommends", *(f"/packages/{os.path.basename(d)}" for d in self.debs))
+
+    def run_inside(self) -> int:
+        os.unlink(f"{self.path}/usr/sbin/policy-rc.d")
+        return manager.run(["/usr/bin/python3", "-B", os.path.abspath(__file__), "--inside"], self.path)
+
+    def purge(self) -> None:
+        self.apt("purge", "-y", *OURS)
+        for made in ("/etc/sluice", "/etc/systemd/system/other.service", "/etc/systemd/system/sluiced.service.d"):  # by the test
+            path = self.path + made
+            shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.unlink(path)
+        left = {p for p in _paths(self.path) - self.before if not p.startswith(("/home", "/var/mail", "/var/spool/mail"))}
+        left -= {f"/etc/{name}-" for name in ("passwd", "group", "shadow", "gshadow", "subuid", "subgid")} | {"/etc/.pwd.lock"}
+        left = {p for p in left if not (TREE + "/").startswith(p + "/")}  # where the tree was mounted
+        assert not left, f"left behind: {sorted(left)[:20]}"
+
+
+def build(folder: str) -> None:
+    sh(os.path.join(TREE, "scripts/package"), "--out", folder, timeout_s=1800)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Debian packages in a clean root.")
+    parser.add_argument("--suite", default="bookworm")
+    parser.add_argument("--packages", help="folder of packages that are built")
+    parser.add_argument("--inside", action="store_true", help="for this program's own use")
+    args = parser.parse_args()
+    if args.inside:
+        return inside()
+    lack = manager.lack() or (None if shutil.which("mmdebstrap") else "no mmdebstrap here; as root: apt-get install mmdebstrap")
+    if lack is not None:
+        print(f"1..1\nok 1 - packages in a clean root # SKIP {lack}")
+        return 0
+    cases, folder = Cases(), tempfile.mkdtemp(prefix="sluice-install.")
+    try:
+        packages = args.packages or os.path.join(folder, "packages")
+        if args.packages is None:
+            cases.run("the packages are built", lambda: build(packages))
+        root = Root(os.path.join(folder, "root"), args.suite, packages)
+        if (cases.run(f"a clean {args.suite} with what the packages need", root.make) and
+                cases.run("one command installs them", root.install)):
+            status = root.run_inside()
+            cases.failed += status != 0
+            cases.count += len(INSIDE)
+            cases.run("purge leaves nothing behind", root.purge)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"1..{cases.count}")
+    return 1 if cases.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
