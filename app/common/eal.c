@@ -25,6 +25,7 @@
 #include <rte_errno.h>
 #include <rte_interrupts.h>
 
+#include "common/eal_log.h"
 #include "common/rights.h"
 
 struct start {
@@ -276,6 +277,7 @@ int eal_start(const char *const *ports, uint32_t n, int argc, char **argv, char 
         rc = check_prefix(&s);
     if (rc != 0)
         return rc;
+    eal_log_start();
     rc = args_init(&s);
     return rc == 0 ? 0 : explain(&s, rc);
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const char *text_scaled(char *out, size_t out_len, double v, double base,
                                const char *const *units)
 {
@@ -46,42 +48,13 @@ const char *text_time(char *out, size_t out_len, uint64_t time_ns)
     return out;
 }
 
-/* Length of the UTF-8 sequence at s that is fit for a terminal; 0: none starts here. */
-static size_t text_sequence(const unsigned char *s)
-{
-    size_t n, i;
-    uint32_t code;
-
-    if (s[0] >= 0x20 && s[0] < 0x7f)
-        return 1;
-    n = s[0] >= 0xc2 && s[0] < 0xe0   ? 2
-        : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-        : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-                                      : 0;
-    if (n == 0)
-        return 0;
-    code = s[0] & (0x7f >> n);
-    for (i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (s[i] & 0x3f);
-    }
-    /* Refuses overlong forms, surrogates, C1 controls, line separators, and marks that turn a
-     * line's direction. */
-    if ((n == 3 && code < 0x800) || (n == 4 && (code < 0x10000 || code > 0x10ffff)) ||
-        (code >= 0xd800 && code < 0xe000) || code < 0xa0 || (code >= 0x2028 && code <= 0x202e) ||
-        (code >= 0x2066 && code <= 0x2069))
-        return 0;
-    return n;
-}
-
 const char *text_safe(char *out, size_t out_len, const char *name)
 {
     const unsigned char *s = (const unsigned char *)name;
     size_t used = 0;
 
     while (*s != 0) {
-        size_t n = text_sequence(s);
+        size_t n = utf8_shown(s);
 
         if (used + (n == 0 ? 1 : n) >= out_len)
             break;

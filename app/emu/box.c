@@ -198,10 +198,10 @@ static void queues_say(const struct box *b, unsigned int i)
     if (arg == NULL || rte_eth_dev_info_get(b->port[i].id, &info) != 0 ||
         queues_max(&info) <= b->layout.queues)
         return;
-    say("warning: port %s was made with %u queues, and the box has %u: frames that come on the "
-        "others are lost; give its --vdev %s=%u, or both ports %u queues",
-        b->port[i].name, queues_max(&info), b->layout.queues, arg, b->layout.queues,
-        queues_max(&info));
+    say_port(SAY_WARNING, b->port[i].name,
+             "was made with %u queues, and the box has %u: frames that come on the "
+             "others are lost; give its --vdev %s=%u, or both ports %u queues",
+             queues_max(&info), b->layout.queues, arg, b->layout.queues, queues_max(&info));
 }
 
 static void paths_say(const struct box *b, unsigned int i)
@@ -209,15 +209,17 @@ static void paths_say(const struct box *b, unsigned int i)
     const struct layout *l = &b->layout;
 
     if (l->paths[i] > 1)
-        say("%s: each queue has a path of its own%s%s%s", box_direction[i],
+        say(SAY_INFO, "%s: each queue has a path of its own%s%s%s", box_direction[i],
             b->common[i][0] != '\0' ? ", so the limits of \"" : "", b->common[i],
             b->common[i][0] != '\0' ? "\" hold for each queue" : "");
     else if (b->common[i][0] != '\0')
-        say("%s: one path for all queues, as \"%s\" is one for all flows; --split makes one for "
+        say(SAY_INFO,
+            "%s: one path for all queues, as \"%s\" is one for all flows; --split makes one for "
             "each queue",
             box_direction[i], b->common[i]);
     else
-        say("%s: one path for all queues, as -i may set any path; --split makes one for each queue",
+        say(SAY_INFO,
+            "%s: one path for all queues, as -i may set any path; --split makes one for each queue",
             box_direction[i]);
 }
 
@@ -234,7 +236,7 @@ static void worker_say(const struct box *b, const struct box_worker *w)
                         b->layout.paths[i] == 1 && b->layout.queues > 1 ? "s 0 to" : "",
                         b->layout.paths[i] == 1 ? b->layout.queues - 1u : w->part[k].cable);
     }
-    say("lcore %u polls %s", w->lcore, text);
+    say(SAY_INFO, "lcore %u polls %s", w->lcore, text);
 }
 
 void box_say_layout(const struct box *b)
@@ -243,7 +245,7 @@ void box_say_layout(const struct box *b)
     unsigned int lcores[2 * CABLE_QUEUES_MAX];
     uint16_t n = worker_lcores(lcores);
 
-    say("%u queue%s at each port", l->queues, l->queues > 1 ? "s" : "");
+    say(SAY_INFO, "%u queue%s at each port", l->queues, l->queues > 1 ? "s" : "");
     for (unsigned int i = 0; i < 2; i++)
         queues_say(b, i);
     for (unsigned int i = 0; i < 2 && l->queues > 1; i++)
@@ -251,8 +253,8 @@ void box_say_layout(const struct box *b)
     for (unsigned int k = 0; k < l->workers; k++)
         worker_say(b, &b->worker[k]);
     if (n > l->workers)
-        say("%u more lcore%s nothing to do; give -l fewer, or more --queues", n - l->workers,
-            n - l->workers > 1 ? "s have" : " has");
+        say(SAY_WARNING, "%u more lcore%s nothing to do; give -l fewer, or more --queues",
+            n - l->workers, n - l->workers > 1 ? "s have" : " has");
 }
 
 void box_say_stuck(struct box *b)
@@ -267,9 +269,10 @@ void box_say_stuck(struct box *b)
                 b->said_stuck[i][q] = false;
             if (!stuck || b->said_stuck[i][q] || !device_link_up(b->port[i].id))
                 continue;
-            say("port %s: the other end takes no frames of queue %u; is it stopped, or does it "
-                "have fewer queues? Give both neighbours and --queues the same number",
-                b->port[i].name, q);
+            say_port(SAY_WARNING, b->port[i].name,
+                     "the other end takes no frames of queue %u; is it stopped, or does it "
+                     "have fewer queues? Give both neighbours and --queues the same number",
+                     q);
             b->said_stuck[i][q] = true;
         }
 }

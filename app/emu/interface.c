@@ -125,16 +125,20 @@ void interface_say(struct interface *f, const struct port *p)
     interface_counts(f, &c);
     port_arg_text(p, "iface=", iface, sizeof iface);
     if (!f->said_truncated && c.drop_truncated > 0) {
-        say("port %s: interface %s delivers frames larger than its ring's framesz, which are "
+        say_port(
+            SAY_WARNING, p->name,
+            "interface %s delivers frames larger than its ring's framesz, which are "
             "dropped; remove framesz, blocksz and framecnt from its --vdev, or, %s: ethtool -K IF "
             "tso off gso off gro off",
-            p->name, iface, where);
+            iface, where);
         f->said_truncated = true;
     }
     if (!f->said_large && c.drop_large > 0) {
-        say("port %s: interface %s delivers frames beyond --mtu %u that are not TCP, which are "
+        say_port(
+            SAY_WARNING, p->name,
+            "interface %s delivers frames beyond --mtu %u that are not TCP, which are "
             "dropped; raise --mtu, or, %s: ethtool -K IF gso off gro off tx-udp-segmentation off",
-            p->name, iface, f->offload[0].mtu_bytes, where);
+            iface, f->offload[0].mtu_bytes, where);
         f->said_large = true;
     }
 }

@@ -45,8 +45,33 @@ static int json_write(const struct box *b)
     int rc = b->opt.json_path != NULL ? report_json(b, b->opt.json_path) : 0;
 
     if (rc != 0)
-        say("%s: %s; the report is not written", b->opt.json_path, strerror(-rc));
+        say(SAY_ERROR, "%s: %s; the report is not written", b->opt.json_path, strerror(-rc));
     return rc;
+}
+
+/* Shows rates, or all counters if rates is NULL. With --log-format json, each line of that is one
+ * of the log. */
+static void report_say(const struct box *b, struct report_rates *rates)
+{
+    bool json = strcmp(b->opt.log_format, "json") == 0;
+    char *text = NULL, *rest, *line;
+    size_t len;
+    FILE *out = json ? open_memstream(&text, &len) : stderr;
+
+    if (out == NULL) {
+        say(SAY_ERROR, "no memory for a report; free some");
+        return;
+    }
+    if (rates != NULL)
+        report_rates(b, rates, out);
+    else
+        report_show(b, out);
+    if (!json)
+        return;
+    line = fclose(out) == 0 ? strtok_r(text, "\n", &rest) : NULL;
+    for (; line != NULL; line = strtok_r(NULL, "\n", &rest))
+        say(SAY_INFO, "%s", line);
+    free(text);
 }
 
 /* Makes the reports that are due after each interval. */
@@ -56,7 +81,7 @@ static enum say_exit interval_report(struct box *b, struct report_rates *rates)
 
     pthread_mutex_lock(&b->lock);
     if (!b->opt.quiet)
-        report_rates(b, rates, stderr);
+        report_say(b, rates);
     rc = json_write(b);
     pthread_mutex_unlock(&b->lock);
     return rc != 0 ? EXIT_FAULT : EXIT_OK;
@@ -74,9 +99,10 @@ static enum say_exit control_run(struct box *b, int signals)
     struct report_rates rates = {0};
     enum say_exit rc = EXIT_OK;
 
-    report_rates(b, &rates, stderr);
+    report_say(b, &rates);
     if (b->opt.interactive && (prompt = prompt_open(b)) == NULL) {
-        say("no memory, descriptor or thread for the console; free some, or leave -i out");
+        say(SAY_ERROR,
+            "no memory, descriptor or thread for the console; free some, or leave -i out");
         rc = EXIT_FAULT;
         stop_at = 0;
     }
@@ -131,7 +157,8 @@ static enum say_exit lcores_run(struct box *b, int signals)
     }
     rc = pthread_create(&thread, NULL, control_thread_main, &t);
     if (rc != 0) {
-        say("no thread for control: %s; raise the limit of threads (ulimit -u)", strerror(rc));
+        say(SAY_ERROR, "no thread for control: %s; raise the limit of threads (ulimit -u)",
+            strerror(rc));
         return EXIT_FAULT;
     }
     pthread_setname_np(thread, "emu-control");
@@ -148,17 +175,17 @@ static enum say_exit box_life(struct box *b, int signals)
     b->clock.hz = clock_measure_hz();
     rc = box_make(b, err, sizeof err);
     if (rc != EXIT_OK) {
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
     } else {
         b->start = rte_rdtsc();
         box_say_layout(b);
-        say("ready: %s (%s) to %s (%s)", b->port[0].name, b->port[0].driver, b->port[1].name,
-            b->port[1].driver);
+        say(SAY_NOTICE, "ready: %s (%s) to %s (%s)", b->port[0].name, b->port[0].driver,
+            b->port[1].name, b->port[1].driver);
         grace_set(workers_pass, b);
         rc = lcores_run(b, signals);
         grace_set(NULL, NULL);
         if (!b->opt.quiet)
-            report_show(b, stderr);
+            report_say(b, NULL);
         if (json_write(b) != 0)
             rc = EXIT_FAULT;
     }
@@ -176,13 +203,16 @@ int main(int argc, char **argv)
     char err[1024];
     enum say_exit rc;
     sigset_t set;
+    enum say_format format;
     int signals;
 
     say_as("sluice-emu");
     if (options_parse(&box.opt, argc, argv, err, sizeof err) != 0) {
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
         return EXIT_USAGE;
     }
+    say_format_read(box.opt.log_format, &format);
+    say_set_format(format);
     if (box.opt.help || box.opt.version) {
         if (box.opt.help)
             fputs(options_help, stdout);
@@ -196,7 +226,7 @@ int main(int argc, char **argv)
     sigprocmask(SIG_BLOCK, &set, NULL);
     signals = signalfd(-1, &set, SFD_CLOEXEC);
     if (interface_args(box.opt.eal_argc, argv) != 0) {
-        say("no memory for the EAL's arguments; free some");
+        say(SAY_ERROR, "no memory for the EAL's arguments; free some");
         return EXIT_EAL;
     }
     sched_getaffinity(0, sizeof box.cpus, &box.cpus); /* the EAL will pin this thread */
@@ -206,7 +236,7 @@ int main(int argc, char **argv)
         rc = eal_start((const char *const[]){box.opt.port[0], box.opt.port[1]}, 2, box.opt.eal_argc,
                        argv, err, sizeof err);
     if (rc != EXIT_OK) {
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
         return EXIT_EAL;
     }
     if (!box.opt.check) {
@@ -214,7 +244,7 @@ int main(int argc, char **argv)
     } else if (box_check(box.opt.spec[0], box.common[0], err, sizeof err) == 0) {
         puts("good");
     } else {
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
         rc = EXIT_USAGE;
     }
     eal_stop();

@@ -34,6 +34,7 @@ const char options_help[] =
     "  --interval T     time between reports on stderr (default: one at the end)\n"
     "  --json FILE      also write each report as JSON; - is standard output\n"
     "  --quiet          print no text reports\n"
+    "  --log-format F   text (default) or json: how lines and reports on stderr look\n"
     "  -i               open a console: show path|stats, set path 0, load, help, quit\n"
     "  --check SPEC     check SPEC and exit\n"
     "  -h, --help       show this help\n"
@@ -67,6 +68,7 @@ enum {
     INTERVAL,
     JSON,
     QUIET,
+    LOG_FORMAT,
     INTERACTIVE,
     CHECK_SPEC,
     HELP,
@@ -88,6 +90,7 @@ static const struct option options[] = {
     [INTERVAL] = {.name = "--interval", .value = "T"},
     [JSON] = {.name = "--json", .value = "FILE"},
     [QUIET] = {.name = "--quiet"},
+    [LOG_FORMAT] = {.name = "--log-format", .value = "FORMAT"},
     [INTERACTIVE] = {.name = "-i"},
     [CHECK_SPEC] = {.name = "--check", .value = "SPEC", .alone = true, .may_be_empty = true},
     [HELP] = {.name = "--help", .alone = true},
@@ -184,6 +187,11 @@ static int option_set(struct parse *p, int option, const char *value)
     case QUIET:
         o->quiet = true;
         break;
+    case LOG_FORMAT:
+        o->log_format = value;
+        if (strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
+            return option_wrong("--log-format", value, "write text or json", p->err, p->err_len);
+        break;
     case INTERACTIVE:
         o->interactive = true;
         break;
@@ -203,7 +211,8 @@ int options_parse(struct options *o, int argc, char **argv, char *err, size_t er
     const char *value;
     int i, rc = 0;
 
-    *o = (struct options){.spec = {"", ""}, .seed = 1, .packets = {65536, 65536}, .mtu = 1500};
+    *o = (struct options){
+        .spec = {"", ""}, .seed = 1, .packets = {65536, 65536}, .mtu = 1500, .log_format = "text"};
     for (i = option_first(options, argc, argv, &o->eal_argc); i < argc && rc >= 0; i++) {
         rc = option_take(options, argc, argv, &i, &value,
                          "a SPEC of several words needs quotes; see sluice-emu --help", err,

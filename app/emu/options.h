@@ -13,6 +13,7 @@ struct options {
     const char *spec[2];            /* forward, reverse */
     char port[2][OPTIONS_PORT_MAX]; /* names; "": the first two ports there are */
     const char *json_path;
+    const char *log_format; /* text or json */
     uint64_t seed, mtu;
     uint64_t queues;      /* of each port; 0: what suits the devices (common/queues.h) */
     uint64_t packets[2];  /* the most that each path holds: forward, reverse */

@@ -102,13 +102,14 @@ static int serve(struct scenario_pools *pools)
     while (fgets(head, sizeof head, stdin) != NULL) {
         if (sscanf(head, "%7s %lu %llu %399[^\n]", word, &bytes, &seed, file) != 4 ||
             bytes > TEXT_BYTES_MAX || (strcmp(word, "run") != 0 && strcmp(word, "size") != 0)) {
-            say("\"%.60s\": not understood; write run BYTES SEED FILE, or size for run", head);
+            say(SAY_ERROR, "\"%.60s\": not understood; write run BYTES SEED FILE, or size for run",
+                head);
             return EXIT_USAGE;
         }
         char *buffer = malloc(bytes + 1);
 
         if (buffer == NULL || fread(buffer, 1, bytes, stdin) != bytes) {
-            say("%s: the text is shorter than the announced %lu bytes", file, bytes);
+            say(SAY_ERROR, "%s: the text is shorter than the announced %lu bytes", file, bytes);
             free(buffer);
             return EXIT_FAULT;
         }
@@ -165,13 +166,13 @@ int main(int argc, char **argv)
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (argc > 2 || memory[strspn(memory, "0123456789")] != '\0') {
-        say("%s: not a number of MB, or too much; use sluice-lab", argv[argc - 1]);
+        say(SAY_ERROR, "%s: not a number of MB, or too much; use sluice-lab", argv[argc - 1]);
         return EXIT_USAGE;
     }
     lcores_tell(lcores, sizeof lcores);
     if (eal_start(NULL, 0, (int)(sizeof eal / sizeof eal[0]), (char **)(uintptr_t)eal, err,
                   sizeof err) < 0) {
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
         return EXIT_EAL;
     }
     rc = serve(&pools);

@@ -82,7 +82,7 @@ static int windows_run(struct tester *t, const struct options *o)
             if ((o->n_sizes > 0 && plan_set(&plan, "size", o->sizes[i], err, sizeof err) != 0) ||
                 (o->n_rates > 0 && plan_set(&plan, "rate", o->rates[k], err, sizeof err) != 0) ||
                 tester_run(t, &plan, err, sizeof err) != 0) {
-                say("%s", err);
+                say(SAY_ERROR, "%s", err);
                 return EXIT_FAULT;
             }
             window_show(t, o->output);
@@ -159,9 +159,9 @@ static int tester_life(const struct options *o)
     int rc = EXIT_FAULT;
 
     if (tester_open(&tester, o, err, sizeof err) != 0) {
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
     } else {
-        say("ready: %s (%s)%s%s", tester.port[0].name, tester.port[0].driver,
+        say(SAY_NOTICE, "ready: %s (%s)%s%s", tester.port[0].name, tester.port[0].driver,
             tester.ports > 1 ? " to " : "", tester.ports > 1 ? tester.port[1].name : "");
         if (o->mode == MODE_REFLECT)
             rc = reflect_run(&tester, o);
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 
     say_as("sluice-load");
     if (options_parse(&options, argc, argv, err, sizeof err) != 0) {
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
         return EXIT_USAGE;
     }
     if (options.help || options.version) {
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
     }
     if (eal_start((const char *const[]){options.port[0], options.port[1]}, 2, options.eal_argc,
                   argv, err, sizeof err) != 0) {
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
         return EXIT_FAULT;
     }
     signals_take();

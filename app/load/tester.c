@@ -133,7 +133,7 @@ static int port_start_patiently(struct tester *t, struct port *p, char *err, siz
     while ((rc = port_start(p, t->opt->mtu, t->rx_pool, err, err_len)) != 0 &&
            strcmp(p->driver, "net_memif") == 0 && clock_monotonic_ns() - start_ns < LINK_WAIT_NS) {
         if (level < 0) {
-            say("port %s: no server yet; waiting for one", p->name);
+            say_port(SAY_NOTICE, p->name, "no server yet; waiting for one");
             level = hush("pmd.net.memif");
         }
         nanosleep(&pause, NULL);

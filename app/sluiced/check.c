@@ -93,7 +93,7 @@ enum say_exit check_run(struct config *c, const char *path)
         rc = config_keys_load(c, path, CONFIG_KEYS_CHECK, err, sizeof err);
     /* Anyone may check a configuration, but only the daemon can read its keys. */
     if (rc != 0 && (rc != -EACCES || geteuid() == 0)) {
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
         return EXIT_CONFIG;
     }
     printf("%s: good; socket %s, idle %s, %u port(s), %u peer section(s)\n", path, c->daemon.socket,
@@ -103,7 +103,7 @@ enum say_exit check_run(struct config *c, const char *path)
         report_keys(c, err);
     report_access(c);
     if (c->daemon.key_log_file[0] != '\0')
-        printf("  " KEY_LOG_WARNING "\n", c->daemon.key_log_file);
+        printf("  WARNING: " KEY_LOG_WARNING "\n", c->daemon.key_log_file);
     config_keys_free(c);
     return EXIT_OK;
 }

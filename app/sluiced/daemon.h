@@ -34,6 +34,7 @@ struct daemon {
      * file names; NULL: no override */
     const char *config_path;
     const char *socket_path;
+    bool log_format_set;   /* --log-format overrides the file's log_format */
     struct reload *reload; /* state of the last reload, owned by reload.c; NULL: none yet */
     uint64_t hz;           /* of the TSC */
     uint64_t start_ns;     /* CLOCK_MONOTONIC */

@@ -154,9 +154,10 @@ static void warn_numa(const struct daemon *d)
         uint32_t lcore = d->queue_worker[i]->lcore, node = rte_lcore_to_socket_id(lcore);
 
         if (p->socket >= 0 && node != (uint32_t)p->socket)
-            say("warning: port %s is on NUMA node %d, but its worker %u is on node %u (lcore %u), "
-                "which is slower; set lcores to lcores of node %d",
-                p->cfg->name, p->socket, d->queues[i].queue, node, lcore, p->socket);
+            say_port(SAY_WARNING, p->cfg->name,
+                     "is on NUMA node %d, but its worker %u is on node %u (lcore %u), which is "
+                     "slower; set lcores to lcores of node %d",
+                     p->socket, d->queues[i].queue, node, lcore, p->socket);
     }
 }
 
@@ -173,15 +174,18 @@ static void warn_shared(const struct daemon *d)
 
         for (uint32_t k = 0; k < i; k++)
             if (cpu >= 0 && cpu == layout_pin(d->workers[k].lcore))
-                say("warning: workers on lcores %u and %u share CPU %d and wait for each other; "
+                say(SAY_WARNING,
+                    "workers on lcores %u and %u share CPU %d and wait for each other; "
                     "give each a CPU of its own with -l or --lcores before --",
                     d->workers[k].lcore, d->workers[i].lcore, cpu);
         if (polls && !d->main_works && cpu >= 0 && cpu == layout_pin(control))
-            say("warning: the worker on lcore %u polls on CPU %d, where control runs; give control "
+            say(SAY_WARNING,
+                "the worker on lcore %u polls on CPU %d, where control runs; give control "
                 "another (control_lcore), or set idle = sleep",
                 d->workers[i].lcore, cpu);
         if (d->workers[i].n_queues > 1)
-            say("warning: lcore %u serves %u queues in turn; give more lcores with -l before --",
+            say(SAY_WARNING,
+                "lcore %u serves %u queues in turn; give more lcores with -l before --",
                 d->workers[i].lcore, d->workers[i].n_queues);
     }
 }
@@ -198,16 +202,16 @@ void layout_say(const struct daemon *d)
         for (k = 0; k < w->n_queues && len < (int)sizeof text - 80; k++)
             len += snprintf(text + len, sizeof text - (size_t)len, "%s%s queue %u",
                             k > 0 ? ", " : "", w->queues[k]->port->cfg->name, w->queues[k]->queue);
-        say("worker on lcore %u (CPU %d): %s%s", w->lcore, layout_pin(w->lcore), text,
+        say(SAY_INFO, "worker on lcore %u (CPU %d): %s%s", w->lcore, layout_pin(w->lcore), text,
             w->wakeup.n > 0 ? "; arriving frames wake it" : "");
     }
     if (d->config.daemon.control_lcore != CONFIG_LCORE_ANY)
-        say("control runs on lcore %u (CPU %d)", d->config.daemon.control_lcore,
+        say(SAY_INFO, "control runs on lcore %u (CPU %d)", d->config.daemon.control_lcore,
             layout_pin(d->config.daemon.control_lcore));
     else if (d->main_works)
-        say("control runs in a thread of its own");
+        say(SAY_INFO, "control runs in a thread of its own");
     else
-        say("control runs on lcore %u (CPU %d)", rte_get_main_lcore(),
+        say(SAY_INFO, "control runs on lcore %u (CPU %d)", rte_get_main_lcore(),
             layout_pin(rte_get_main_lcore()));
     warn_numa(d);
     warn_shared(d);

@@ -58,7 +58,8 @@ static enum say_exit run_with_thread(struct daemon *d, const cpu_set_t *cpus, st
     uint32_t i;
 
     if (rc != 0) {
-        say("no thread for control: %s; raise the limit of threads (ulimit -u)", strerror(rc));
+        say(SAY_ERROR, "no thread for control: %s; raise the limit of threads (ulimit -u)",
+            strerror(rc));
         for (i = 0; i < d->n_workers; i++)
             worker_stop(&d->workers[i]);
         return EXIT_FAULT;
@@ -133,11 +134,12 @@ static void security_begin(const struct config *c)
         return;
     rc = key_memory_hide_eal();
     if (rc != 0)
-        say("core dumps may have keys: %s; allow no core dumps (LimitCORE=0, ulimit -c 0)",
+        say(SAY_WARNING,
+            "core dumps may have keys: %s; allow no core dumps (LimitCORE=0, ulimit -c 0)",
             strerror(-rc));
     key_format(c->secrets->self.public_key, key);
-    say("public key of this host: %s; %u of %u peer(s) have a key", key, config_keys_count(c),
-        c->n_peers);
+    say(SAY_INFO, "public key of this host: %s; %u of %u peer(s) have a key", key,
+        config_keys_count(c), c->n_peers);
 }
 
 /* Opens the key log, if there is to be one. Returns 0, or a negative errno with a line in err. */
@@ -150,7 +152,8 @@ static int key_log_begin(struct daemon *d, char *err, size_t err_len)
     if (rc != 0)
         config_lines_error(d->config_path, 1, "daemon", "key_log_file", why, err, err_len);
     else if (d->key_log.on)
-        say(KEY_LOG_WARNING "; to end that, remove key_log_file from %s, restart, and destroy the "
+        say(SAY_WARNING,
+            KEY_LOG_WARNING "; to end that, remove key_log_file from %s, restart, and destroy the "
                             "file",
             file, d->config_path);
     return rc;
@@ -170,21 +173,21 @@ static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
     for (i = 0; i < d->config.n_ports; i++)
         ports[i] = d->config.ports[i].name;
     if (eal_start(ports, d->config.n_ports, argc, argv, err, sizeof err) != 0) {
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
         return EXIT_EAL;
     }
     if (d->config.daemon.log_level != CONFIG_LOG_DEFAULT)
         reload_log_level(d->config.daemon.log_level);
     /* Lets dpdk-dumpcap capture packets; does no harm if the EAL shares no memory. */
     if (rte_pdump_init() != 0)
-        say("packets cannot be captured by dpdk-dumpcap: %s", rte_strerror(rte_errno));
+        say(SAY_WARNING, "packets cannot be captured by dpdk-dumpcap: %s", rte_strerror(rte_errno));
     d->start_ns = clock_monotonic_ns();
     security_begin(&d->config);
     rc = start_make(d, err, sizeof err);
     if (rc == EXIT_OK)
         rc = daemon_run(d, &cpus);
     else
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
     rte_pdump_uninit();
     undone = start_undo(d);
     reload_free(d);
@@ -211,11 +214,15 @@ int main(int argc, char **argv)
     static struct daemon daemon;
     struct options o;
     char err[CONFIG_ERROR_MAX];
+    enum say_format format;
     enum say_exit rc;
 
-    if (options_parse(&o, argc, argv, err, sizeof err) != 0) {
-        say("%s", err);
-        return EXIT_USAGE;
+    rc = options_parse(&o, argc, argv, err, sizeof err) == 0 ? EXIT_OK : EXIT_USAGE;
+    if (o.log_format != NULL && say_format_read(o.log_format, &format))
+        say_set_format(format);
+    if (rc != EXIT_OK) {
+        say(SAY_ERROR, "%s", err);
+        return rc;
     }
     if (o.help) {
         fputs(options_help, stdout);
@@ -226,12 +233,16 @@ int main(int argc, char **argv)
         return EXIT_OK;
     }
     if (config_load(&daemon.config, o.config_path, err, sizeof err) != 0) {
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
         return EXIT_CONFIG;
     }
     if (o.socket_path != NULL)
         snprintf(daemon.config.daemon.socket, sizeof daemon.config.daemon.socket, "%s",
                  o.socket_path);
+    daemon.log_format_set = o.log_format != NULL;
+    if (daemon.log_format_set)
+        daemon.config.daemon.log_format = format;
+    reload_log(&daemon.config.daemon);
     daemon.config_path = o.config_path;
     daemon.socket_path = o.socket_path;
     if (o.check)
@@ -240,7 +251,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     if (config_keys_load(&daemon.config, o.config_path, CONFIG_KEYS_START, err, sizeof err) != 0 ||
         key_log_begin(&daemon, err, sizeof err) != 0) {
-        say("%s", err);
+        say(SAY_ERROR, "%s", err);
         config_keys_free(&daemon.config);
         return EXIT_CONFIG;
     }

@@ -18,9 +18,9 @@ const char options_help[] =
     "connect to its socket (see sluice(1), libsluice(3)).\n"
     "\n"
     "  -c, --config FILE    configuration (" CONFIG_FILE_DEFAULT ")\n"
-    "      --check [FILE]   check the configuration, print a summary or the first\n"
-    "                       error, and exit\n"
+    "      --check [FILE]   check the configuration: print a summary, or an error\n"
     "      --socket PATH    socket for applications, instead of the configured one\n"
+    "      --log-format F   text or json, instead of the configured log_format\n"
     "  -i                   open a console here; sluiced stops when the console ends\n"
     "      --cmdline-file FILE\n"
     "                       first run the console commands in FILE\n"
@@ -45,6 +45,7 @@ enum {
     CONFIG,
     CONFIG_LONG,
     SOCKET,
+    LOG_FORMAT,
     CHECK_ONLY,
     INTERACTIVE,
     CMDLINE_FILE,
@@ -58,6 +59,7 @@ static const struct option options[] = {
     [CONFIG] = {.name = "-c", .value = "FILE"},
     [CONFIG_LONG] = {.name = "--config", .value = "FILE", .alone = true},
     [SOCKET] = {.name = "--socket", .value = "PATH"},
+    [LOG_FORMAT] = {.name = "--log-format", .value = "FORMAT"},
     [CHECK_ONLY] = {.name = "--check", .value = "FILE", .alone = true, .may_lack = true},
     [INTERACTIVE] = {.name = "-i"},
     [CMDLINE_FILE] = {.name = "--cmdline-file", .value = "FILE"},
@@ -87,6 +89,11 @@ static int option_set(struct options *o, int option, const char *value, char *er
         snprintf(err, err_len, "--socket: the path is longer than %d bytes; shorten it",
                  CONFIG_SOCKET_MAX - 1);
         return -EINVAL;
+    case LOG_FORMAT:
+        o->log_format = value;
+        if (strcmp(value, "text") == 0 || strcmp(value, "json") == 0)
+            return 0;
+        return option_wrong("--log-format", value, "write text or json", err, err_len);
     case INTERACTIVE:
         o->interactive = true;
         return 0;

@@ -9,6 +9,7 @@
 struct options {
     const char *config_path;
     const char *socket_path;  /* NULL: as configured */
+    const char *log_format;   /* text or json; NULL: as configured */
     const char *cmdline_path; /* file of console commands to run first; NULL: none */
     bool check, help, version;
     bool interactive; /* a console on stdin */

@@ -271,17 +271,18 @@ static void port_say(const struct daemon *d, const struct port *p)
             snprintf(text[f], sizeof text[f], " %s/%u", addr_format(&cfg->address[f].addr, addr),
                      cfg->address[f].len);
     }
-    say("port %s: %s,%s%s, MAC %02x:%02x:%02x:%02x:%02x:%02x, MTU %u, %u queue(s), payload %s, "
-        "checksum %s, paced by %s",
-        cfg->name, p->driver, text[0], text[1], b[0], b[1], b[2], b[3], b[4], b[5], cfg->mtu_bytes,
-        p->queues, p->attach ? "attached" : "copied",
-        p->tx_sum == HOST_SUM_NONE      ? "none"
-        : p->tx_sum == HOST_SUM_OFFLOAD ? "offload"
-                                        : "software",
-        d->queues[d->first_queue[p - d->ports]].timed ? "the NIC" : "software");
+    say_port(SAY_INFO, cfg->name,
+             "%s,%s%s, MAC %02x:%02x:%02x:%02x:%02x:%02x, MTU %u, %u queue(s), payload %s, "
+             "checksum %s, paced by %s",
+             p->driver, text[0], text[1], b[0], b[1], b[2], b[3], b[4], b[5], cfg->mtu_bytes,
+             p->queues, p->attach ? "attached" : "copied",
+             p->tx_sum == HOST_SUM_NONE      ? "none"
+             : p->tx_sum == HOST_SUM_OFFLOAD ? "offload"
+                                             : "software",
+             d->queues[d->first_queue[p - d->ports]].timed ? "the NIC" : "software");
     if (config_port_excepted(cfg))
-        say("port %s: frames that are not Sluice's go to the kernel through %s", cfg->name,
-            cfg->exception);
+        say_port(SAY_INFO, cfg->name, "frames that are not Sluice's go to the kernel through %s",
+                 cfg->exception);
 }
 
 /* ---- sessions ---------------------------------------------------------------------------- */
@@ -417,8 +418,8 @@ enum say_exit start_undo(struct daemon *d)
         lost = port_close(&d->ports[i]);
         exception_free(&d->exceptions[i]);
         if (lost > 0) {
-            say("port %s: %u mbufs did not come back; please report this", d->config.ports[i].name,
-                lost);
+            say_port(SAY_ERROR, d->config.ports[i].name,
+                     "%u mbufs did not come back; please report this", lost);
             rc = EXIT_FAULT;
         }
     }

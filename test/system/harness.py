@@ -169,7 +169,8 @@ def perf(server: Daemon, client: Daemon, host: str, *args: object, timeout_s: fl
 def one_line(process: Process, timeout_s: float, status: int | None, *words: str) -> None:
     """The process must end with this status (None: any but 0) and print one line with these words."""
     got = process.wait(timeout_s)
-    lines = [x for x in process.err().splitlines() if x.strip() and not x.startswith(("EAL:", "TELE"))]
+    lines = [x for x in process.err().splitlines()
+             if x.strip() and not re.match(r"([\w-]+: ((error|warning): )?)?(EAL: |TELE)", x)]
     if (got != status) if status is not None else (got == 0):
         raise TestbedError(f"status {got} instead of {status}\n{process.tail()}")
     if len(lines) != 1:

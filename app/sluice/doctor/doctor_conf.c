@@ -147,6 +147,7 @@ void doctor_config(struct doctor *d)
     doctor_path(d, path, "%s", d->config);
     status = conf_check(d->daemon, path, said, sizeof said);
     text = strncmp(said, "sluiced: ", 9) == 0 ? said + 9 : said;
+    text += strncmp(text, "error: ", 7) == 0 ? 7 : 0;
     text[strcspn(text, "\n")] = 0;
     if (status == 0)
         doctor_tell(d, "config", DOCTOR_GOOD, "%s is good", d->config);

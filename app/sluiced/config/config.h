@@ -89,6 +89,7 @@ struct config_daemon {
     uint32_t idle;                           /* enum config_idle */
     uint32_t control_lcore;                  /* or CONFIG_LCORE_ANY */
     uint32_t log_level;                      /* enum config_log */
+    uint32_t log_format;                     /* enum say_format (common/say.h) */
     uint32_t cipher;                         /* enum aead_cipher */
     uint32_t cipher_library;                 /* enum config_library */
     char private_key_file[CONFIG_VALUE_MAX]; /* "": none; nothing is secured then */

@@ -9,7 +9,8 @@
 #include "sluiced/config/config_keys.h"
 
 /* Keys that can change while the daemon runs. All keys of peers and services can, too. */
-static const char *const live_daemon[] = {"quota", "quota_total", "idle", "log_level", NULL};
+static const char *const live_daemon[] = {"quota",     "quota_total", "idle",
+                                          "log_level", "log_format",  NULL};
 static const char *const live_port[] = {"capacity", NULL};
 
 bool config_key_live(const struct config_key *keys, const char *name)

@@ -18,6 +18,7 @@
 static const char *const idle_words[] = {"poll", "pause", "sleep", NULL};
 static const char *const log_words[] = {"default", "error", "warning", "notice",
                                         "info",    "debug", NULL};
+static const char *const format_words[] = {"text", "json", NULL};
 static const char *const yes_words[] = {"yes", "no", NULL};
 static const char *const occupancy_words[] = {"off", "buffers", "delay", NULL};
 static const char *const security_words[] = {"none", "offered", "required", NULL};
@@ -47,6 +48,7 @@ const struct config_key config_daemon_keys[] = {
     {"idle", CONFIG_WORD, DAEMON(idle), 0, 0, false, "poll", "sleep", idle_words},
     {"control_lcore", CONFIG_NUMBER, DAEMON(control_lcore), 0, 1023, false, NULL, "0", NULL},
     {"log_level", CONFIG_WORD, DAEMON(log_level), 0, 0, false, "default", "info", log_words},
+    {"log_format", CONFIG_WORD, DAEMON(log_format), 0, 0, false, "text", "json", format_words},
     {"cipher", CONFIG_WORD, DAEMON(cipher), 0, 0, false, "aes-128-gcm", "aes-256-gcm",
      cipher_words},
     {"cipher_library", CONFIG_WORD, DAEMON(cipher_library), 0, 0, false, "auto", "libcrypto",

@@ -30,7 +30,8 @@ static void take_change(void *ctx, const char *what, bool live)
 {
     struct reload *r = ctx;
 
-    say("reload: %s: %s", what, live ? "taken over" : "needs a restart");
+    say(live ? SAY_NOTICE : SAY_WARNING, "reload: %s: %s", what,
+        live ? "taken over" : "needs a restart");
     json_array_append_new(live ? r->changed : r->restart, put_string(what));
 }
 
@@ -44,7 +45,17 @@ static int load(const struct daemon *d, struct config *next, char *err, size_t e
         rc = config_keys_load(next, d->config_path, CONFIG_KEYS_RELOAD, err, err_len);
     if (d->socket_path != NULL) /* --socket still overrides the file */
         snprintf(next->daemon.socket, sizeof next->daemon.socket, "%s", d->socket_path);
+    if (d->log_format_set) /* so does --log-format */
+        next->daemon.log_format = d->config.daemon.log_format;
     return rc;
+}
+
+void reload_log(const struct config_daemon *c)
+{
+    say_set_format((enum say_format)c->log_format);
+    say_set_level(c->log_level == CONFIG_LOG_DEFAULT
+                      ? SAY_INFO
+                      : (enum say_level)(c->log_level - CONFIG_LOG_ERROR));
 }
 
 void reload_log_level(uint32_t level)
@@ -70,12 +81,14 @@ static void apply_access(struct daemon *d)
     if (a != NULL)
         sessions_set_access(d->sessions, a);
     else
-        say("reload: no memory, so users keep the access that they had; free some, and reload");
+        say(SAY_WARNING,
+            "reload: no memory, so users keep the access that they had; free some, and reload");
 }
 
 /* Passes the live keys of d->config to those that use them. */
 static void apply(struct daemon *d, bool log)
 {
+    reload_log(&d->config.daemon);
     if (log)
         reload_log_level(d->config.daemon.log_level);
     for (uint32_t i = 0; i < d->n_workers; i++)
@@ -96,7 +109,7 @@ void reload_run(struct daemon *d)
     struct reload *r = d->reload != NULL ? d->reload : calloc(1, sizeof *r);
 
     if (next == NULL || r == NULL) {
-        say("reload: no memory; nothing is changed");
+        say(SAY_ERROR, "reload: no memory; nothing is changed");
         free(next);
         if (d->reload == NULL)
             free(r);
@@ -116,12 +129,12 @@ void reload_run(struct daemon *d)
         config_take_live(&d->config, next);
         apply(d, log);
         if (json_array_size(r->changed) + json_array_size(r->restart) == 0)
-            say("reload: %s: no changes", d->config_path);
+            say(SAY_NOTICE, "reload: %s: no changes", d->config_path);
         if (r->err[0] != '\0') /* good, but hardly what is wanted for long */
-            say("reload: %s", r->err);
+            say(SAY_WARNING, "reload: %s", r->err);
         r->err[0] = '\0';
     } else {
-        say("reload: nothing is changed: %s", r->err);
+        say(SAY_ERROR, "reload: nothing is changed: %s", r->err);
     }
     r->number++;
     r->when_ns = clock_monotonic_ns();

@@ -14,6 +14,7 @@
 #include <jansson.h>
 
 struct access_user;
+struct config_daemon;
 struct daemon;
 struct reload;
 
@@ -24,6 +25,8 @@ void reload_run(struct daemon *d);
 json_t *reload_json(const struct daemon *d, const struct access_user *viewer);
 void reload_free(struct daemon *d);
 
+/* Sets format and level of our own lines. */
+void reload_log(const struct config_daemon *c);
 /* Sets DPDK's log level (enum config_log). Called at start if the level is not the default, and at
  * a reload that changes the level. */
 void reload_log_level(uint32_t level);

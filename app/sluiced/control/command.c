@@ -232,6 +232,6 @@ int command_run(void *daemon, const char *line, char *text, size_t text_len)
                       l.command->pattern);
     }
     if (status == 0)
-        say("console: %s", text_safe(safe, sizeof safe, line));
+        say(SAY_NOTICE, "console: %s", text_safe(safe, sizeof safe, line));
     return status;
 }

@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "sluiced/config/reload.h"
 #include "sluiced/control/control_call.h"
+#include "sluiced/control/events.h"
 #include "sluiced/control/notify.h"
 #include "sluiced/control/security.h"
 #include "sluiced/port/links.h"
@@ -34,6 +35,7 @@ struct control {
     uint64_t alive_cycles;         /* between two calls of notify_alive(); 0: not wanted */
     struct host_port_counters counters[CONFIG_PORTS_MAX];
     struct links links;
+    struct events events;
     uint64_t iterations[DAEMON_WORKERS_MAX]; /* of workers, at the last alive check */
     bool stopping;
     uint64_t work, work_at; /* frames and events of all workers; TSC of the last increase */
@@ -181,6 +183,7 @@ static void control_tick(struct control *c)
     sessions_poll(c->d->sessions);
     control_calls_serve();
     links_watch(&c->links, c->now);
+    events_say(&c->events, c->d);
     tell_alive(c);
     control_rest(c);
 }
@@ -192,7 +195,7 @@ static void stop_begin(struct control *c)
     c->stopping = true;
     c->stop_began = c->now;
     c->stop_deadline = c->now + cycles(c, STOP_WAIT_NS);
-    say("stopping");
+    say(SAY_NOTICE, "stopping");
     notify_stopping();
     sessions_stop(c->d->sessions, WIRE_END_SHUTDOWN);
 }
@@ -202,14 +205,14 @@ static void stop_begin(struct control *c)
 static bool stop_done(struct control *c, enum say_exit *rc)
 {
     if (stop_signals > 1 && c->now - c->stop_began >= cycles(c, CLOCK_NS_PER_S)) {
-        say("asked twice to stop: not waiting for clients and peers");
+        say(SAY_NOTICE, "asked twice to stop: not waiting for clients and peers");
         *rc = EXIT_FAULT;
         return true;
     }
     if (!sessions_idle(c->d->sessions)) {
         if (c->now < c->stop_deadline)
             return false;
-        say("connections of clients did not end in %llu s, and are aborted",
+        say(SAY_WARNING, "connections of clients did not end in %llu s, and are aborted",
             (unsigned long long)(STOP_WAIT_NS / CLOCK_NS_PER_S));
         *rc = EXIT_FAULT;
         return true;
@@ -235,7 +238,8 @@ static int control_open(struct control *c)
     if (c->epoll < 0 || c->timer < 0 || timer_set(c, false) != 0 || watch(c, c->timer) != 0 ||
         watch(c, sessions_fd(c->d->sessions)) != 0 ||
         (c->d->control_event > 0 && watch(c, c->d->control_event) != 0)) {
-        say("control cannot wait for events: %s; raise the limit of open files (ulimit -n)",
+        say(SAY_ERROR,
+            "control cannot wait for events: %s; raise the limit of open files (ulimit -n)",
             strerror(errno));
         return -1;
     }
@@ -297,7 +301,7 @@ enum say_exit control_run(struct daemon *d)
     if (control_open(&c) != 0) {
         rc = EXIT_FAULT;
     } else {
-        say("ready");
+        say(SAY_NOTICE, "ready");
         notify_ready();
         control_calls_open();
         control_loop(&c, &rc);

@@ -233,9 +233,10 @@ void key_log_add(void *ctx, const struct assoc_keys *keys)
     rc = bytes_write(log->fd, text, len);
     secret_wipe(text, sizeof text);
     if (rc != 0 && !log->failed)
-        say("key log %s: cannot be written: %s; make room, until then keys are missing in it",
+        say(SAY_ERROR,
+            "key log %s: cannot be written: %s; make room, until then keys are missing in it",
             log->path, strerror(-rc));
     else if (rc == 0 && log->failed)
-        say("key log %s: is written again", log->path);
+        say(SAY_NOTICE, "key log %s: is written again", log->path);
     log->failed = rc != 0;
 }

@@ -20,7 +20,7 @@
 #include "assoc/assoc.h"
 
 /* With the file's name. */
-#define KEY_LOG_WARNING "WARNING: keys are logged to %s: anyone with this file can read the packets"
+#define KEY_LOG_WARNING "keys are logged to %s: anyone with this file can read the packets"
 
 struct key_log {
     bool on; /* false: all else is undefined */

@@ -49,7 +49,7 @@ static void *prompt_main(void *arg)
     int code = CONSOLE_OK;
 
     if (sluice_open(&r.session, p->socket, err, sizeof err) < 0) {
-        say("console: %s", err);
+        say(SAY_ERROR, "console: %s", err);
         __atomic_store_n(&p->failed, true, __ATOMIC_RELEASE);
         stop_ask();
         return NULL;
@@ -87,7 +87,8 @@ void prompt_start(const char *socket, const cpu_set_t *cpus)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     prompt.runs = rc == 0;
     if (!prompt.runs) {
-        say("no thread for the console: %s; raise the limit of threads (ulimit -u)", strerror(rc));
+        say(SAY_ERROR, "no thread for the console: %s; raise the limit of threads (ulimit -u)",
+            strerror(rc));
         prompt.failed = true;
         stop_ask();
         return;

@@ -52,9 +52,9 @@ static void peers_change(struct daemon *d, uint32_t port)
     int rc = peers_set(d, port);
 
     if (rc == -ENOMEM && !d->security_due[port])
-        say("reload: port %s: no memory for the keys of its peers, so the old ones stay for now; "
-            "give EAL more (-m)",
-            d->config.ports[port].name);
+        say_port(SAY_WARNING, d->config.ports[port].name,
+                 "reload: no memory for the keys of its peers, so the old ones stay for now; give "
+                 "EAL more (-m)");
     d->security_due[port] = rc != 0;
 }
 

@@ -41,11 +41,13 @@ static void watch_look(struct watch *w)
         if (w->looks++ == 0)
             w->since = now;
         if (w->looks == 2)
-            say("control does not run: grants stay as they are, data flow on, clients get no "
+            say(SAY_ERROR,
+                "control does not run: grants stay as they are, data flow on, clients get no "
                 "answers; give control a CPU of its own (control_lcore)");
     } else {
         if (w->looks >= 2)
-            say("control runs again, after %.1f s", (double)(now - w->since) / (double)w->d->hz);
+            say(SAY_NOTICE, "control runs again, after %.1f s",
+                (double)(now - w->since) / (double)w->d->hz);
         w->looks = 0;
     }
 }
@@ -85,7 +87,7 @@ void watch_start(const struct daemon *d, const cpu_set_t *cpus)
     rc = pthread_create(&watch.thread, NULL, watch_main, &watch);
     watch.runs = rc == 0;
     if (!watch.runs) {
-        say("control is not watched: cannot create a thread (%s)", strerror(rc));
+        say(SAY_WARNING, "control is not watched: cannot create a thread (%s)", strerror(rc));
         return;
     }
     pthread_setaffinity_np(watch.thread, sizeof *cpus, cpus);

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/line.h"
 #include "common/clock.h"
+#include "common/say.h"
 
 #define RINGS_MAX      160
 #define NAME_MAX_BYTES 96
@@ -48,15 +49,18 @@ static void say_bytes(int fd, const char *text, size_t len)
     }
 }
 
-/* "sluiced: trace net_memif0/0: 1.000123456 s ago: conn 3 opened ..." */
+/* "trace net_memif0/0: 1.000123456 s ago: conn 3 opened ...": a line of the file, or of the log if
+ * fd is stderr. */
 static void say_event(int fd, const struct crash_ring *r, const struct trace_event *e, uint64_t now)
 {
     struct clock clock = {crash.hz};
     uint64_t ago_ns = clock_ns(&clock, now > e->time ? now - e->time : 0);
+    static const char name[] = "sluiced: ";
     char text[LINE_BYTES];
     struct line l = {text, text + sizeof text - 2};
 
-    line_put(&l, "sluiced: trace ");
+    line_put(&l, name);
+    line_put(&l, "trace ");
     line_put(&l, r->name);
     line_put(&l, ": ");
     line_number(&l, ago_ns / CLOCK_NS_PER_S, 1);
@@ -64,6 +68,11 @@ static void say_event(int fd, const struct crash_ring *r, const struct trace_eve
     line_number(&l, ago_ns % CLOCK_NS_PER_S, 9);
     line_put(&l, " s ago: ");
     l.at += trace_text(e, l.at, (size_t)(l.end - l.at));
+    *l.at = '\0';
+    if (fd == STDERR_FILENO) {
+        say_text(SAY_INFO, NULL, text + sizeof name - 1);
+        return;
+    }
     *l.at++ = '\n';
     say_bytes(fd, text, (size_t)(l.at - text));
 }
@@ -103,13 +112,13 @@ static void say_all(int signal_number)
     char text[LINE_BYTES + sizeof crash.path];
     struct line l = {text, text + sizeof text - 1};
 
-    line_put(&l, "sluiced: killed by signal ");
+    line_put(&l, "killed by signal ");
     line_number(&l, (uint64_t)signal_number, 1);
     line_put(&l, fd >= 0 ? "; the latest events are in "
                          : "; the latest events could not be written to ");
     line_put(&l, crash.path);
-    *l.at++ = '\n';
-    say_bytes(STDERR_FILENO, text, (size_t)(l.at - text));
+    *l.at = '\0';
+    say_text(SAY_ERROR, NULL, text);
     for (uint32_t i = 0; i < crash.n; i++) {
         if (fd >= 0)
             say_ring(fd, &crash.rings[i], TRACE_EVENTS, now);

@@ -230,7 +230,8 @@ void telemetry_start(const struct daemon *d)
         int rc = rte_telemetry_register_cmd(commands[i].name, command_answer, commands[i].help);
 
         if (rc != 0)
-            say("%s is missing from the telemetry socket: %s; use a DPDK with more room for "
+            say(SAY_WARNING,
+                "%s is missing from the telemetry socket: %s; use a DPDK with more room for "
                 "commands",
                 commands[i].name, strerror(-rc));
     }

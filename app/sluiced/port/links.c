@@ -76,9 +76,9 @@ static void watch_restart(struct links *k, uint32_t index, uint64_t now)
         k->tries[index] = 0;
     } else if (now >= k->restart_due[index] && restart_port(k, index)) {
         if (started && ++k->tries[index] == 2)
-            say("port %s: its memif server refuses the connection; are workers, id and secret the "
-                "same at both ends?",
-                p->cfg->name);
+            say_port(SAY_ERROR, p->cfg->name,
+                     "its memif server refuses the connection; are workers, id and secret the "
+                     "same at both ends?");
         k->restart_due[index] = now + cycles(k, p->started ? RESTART_TRY_MS : RESTART_AGAIN_MS);
     }
 }
@@ -92,9 +92,10 @@ static void watch_queue(struct links *k, const struct port_queue *q, bool up)
     bool *stuck = &k->d->stuck[q->number];
 
     if (up && !*stuck && sent == k->sent[q->number] && dropped != k->dropped[q->number]) {
-        say("port %s: the other end takes no frames of queue %u; is it stopped, or does it have "
-            "fewer workers?",
-            q->port->cfg->name, q->queue);
+        say_port(SAY_WARNING, q->port->cfg->name,
+                 "the other end takes no frames of queue %u; is it stopped, or does it have "
+                 "fewer workers?",
+                 q->queue);
         *stuck = true;
     } else if (sent != k->sent[q->number] || !up) {
         *stuck = false;
@@ -116,15 +117,18 @@ static void watch_address(struct links *k, uint32_t index, uint32_t i, uint64_t 
     addr_format(&a.address, address);
     snprintf(mac, sizeof mac, "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5]);
     if (!a.used && !k->unused[index][i]) {
-        say("port %s: %s is not used: the station at %s has this address, too; give one of them "
-            "another (sluice show ports)",
-            name, address, mac);
+        say_port(SAY_WARNING, name,
+                 "%s is not used: the station at %s has this address, too; give one of them "
+                 "another (sluice show ports)",
+                 address, mac);
     } else if (a.used && k->unused[index][i]) {
-        say("port %s: %s is used from now on: no other station has it any more", name, address);
+        say_port(SAY_NOTICE, name, "%s is used from now on: no other station has it any more",
+                 address);
     } else if (a.used && a.conflicts != k->conflicts[index][i] && now >= k->conflict_due[index]) {
-        say("port %s: the station at %s uses %s, too, which is this port's address: connections "
-            "may fail; give one of them another",
-            name, mac, address);
+        say_port(SAY_WARNING, name,
+                 "the station at %s uses %s, too, which is this port's address: connections "
+                 "may fail; give one of them another",
+                 mac, address);
         k->conflict_due[index] = now + cycles(k, CONFLICT_MS);
     }
     k->unused[index][i] = !a.used;
@@ -147,7 +151,7 @@ static void watch_port(struct links *k, uint32_t index, uint64_t now)
 
     host_control_set_link(k->d->controls[index], up ? port_link_Bps(p) : 0);
     if (up != k->up[index])
-        say("port %s: link %s", p->cfg->name, up ? "up" : "down");
+        say_port(SAY_NOTICE, p->cfg->name, "link %s", up ? "up" : "down");
     for (q = 0; q < p->queues; q++)
         watch_queue(k, &k->d->queues[k->d->first_queue[index] + q], up && k->up[index]);
     if (up && !k->up[index])

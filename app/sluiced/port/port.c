@@ -231,7 +231,7 @@ int port_start(struct port *p, char *err, size_t err_len)
         return port_error(p, err, err_len, "%s does not start (%s); see its message above",
                           p->driver, rte_strerror(-rc));
     if (rc != 0)
-        say("port %s: waits for its memif server", p->cfg->name);
+        say_port(SAY_NOTICE, p->cfg->name, "waits for its memif server");
     if (p->started)
         port_steer(p);
     port_rss_ask(p);
@@ -258,7 +258,8 @@ void port_stop(struct port *p)
 {
     port_unsteer(p);
     if (p->started && device_stop(p->id) != 0)
-        say("port %s: %s does not stop; its frames are abandoned", p->cfg->name, p->driver);
+        say_port(SAY_WARNING, p->cfg->name, "%s does not stop; its frames are abandoned",
+                 p->driver);
     p->started = false;
 }
 

@@ -37,7 +37,8 @@ static bool link_wait(const struct port *p)
         if (port_link_up(p))
             return true;
         if (ms == LINK_SAY_MS)
-            say("port %s: waits for its link, at most %d s", p->cfg->name, LINK_WAIT_MS / 1000);
+            say_port(SAY_NOTICE, p->cfg->name, "waits for its link, at most %d s",
+                     LINK_WAIT_MS / 1000);
         wait_ms();
     }
     return false;
@@ -64,9 +65,10 @@ bool port_gives_back(const struct port *p)
     bool sent = false, back = false;
 
     if (m == NULL) {
-        say("port %s: its link is down, so it is unknown whether %s returns sent frames; payload "
-            "is copied until a restart with the link up",
-            p->cfg->name, p->driver);
+        say_port(SAY_WARNING, p->cfg->name,
+                 "its link is down, so it is unknown whether %s returns sent frames; payload "
+                 "is copied until a restart with the link up",
+                 p->driver);
         return false;
     }
     rte_mbuf_refcnt_update(m, 1); /* our reference, which shows when the driver drops its own */
@@ -82,7 +84,7 @@ bool port_gives_back(const struct port *p)
         rte_pktmbuf_free(m);
     rte_pktmbuf_free(m);
     if (!back)
-        say("port %s: %s keeps the last frames that it has sent, so payload is copied",
-            p->cfg->name, p->driver);
+        say_port(SAY_WARNING, p->cfg->name,
+                 "%s keeps the last frames that it has sent, so payload is copied", p->driver);
     return back;
 }

@@ -66,7 +66,8 @@ void port_rss_ask(struct port *p)
     if (key_ask(p, &info, &p->rss) && table_ask(p, &info, &p->rss))
         p->rss.reta_size = info.reta_size;
     else
-        say("port %s: %s does not report how it chooses queues, so workers hand over packets that "
-            "arrive in the wrong one",
-            p->cfg->name, p->driver);
+        say_port(SAY_WARNING, p->cfg->name,
+                 "%s does not report how it chooses queues, so workers hand over packets that "
+                 "arrive in the wrong one",
+                 p->driver);
 }

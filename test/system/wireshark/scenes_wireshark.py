@@ -115,7 +115,7 @@ def decrypts(testbed: Testbed, context: Context) -> None:
             raise Skip(f"no {tool} here; scripts/setup installs it")
     log, capture = testbed.path("keys.log"), testbed.path("all.pcap")
     a, b = veth_pair(testbed, context.build, secured=True, tapped=True, a_daemon={"key_log_file": log})
-    warned = ["WARNING: keys are logged" in d.process.err() for d in (a, b)]
+    warned = ["warning: keys are logged" in d.process.err() for d in (a, b)]
     if warned != [True, False] or os.stat(log).st_mode & 0o7777 != 0o600:
         raise TestbedError(f"warned {warned}, mode {os.stat(log).st_mode:o}\n{a.process.tail()}")
     tcpdump = _capture(testbed, a, capture)

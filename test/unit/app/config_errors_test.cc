@@ -146,6 +146,8 @@ const Mistake mistakes[] = {
     {PORT "checksum = sofware\n", 3, "checksum: \"sofware\"", "none of auto none software offload",
      "did you mean software"},
     {PORT "checksum = yes\n", 3, "checksum: \"yes\"", "none of auto none", "for example software"},
+    {"[daemon]\nlog_format = xml\n" PORT, 2, "[daemon] log_format:", "none of text json",
+     "for example json"},
     {"[daemon]\nlog_level = inof\n" PORT, 2, "[daemon] log_level:", "none of default error",
      "did you mean info"},
     {"[daemon]\nidle = slep\n" PORT, 2, "[daemon] idle:", "none of poll pause sleep",

@@ -67,7 +67,7 @@ TEST_F(CrashDeathTest, BrokenInvariant)
         },
         testing::KilledBySignal(SIGABRT),
         "broken invariant: ring->count == 4\n"
-        "sluiced: killed by signal 6; the latest events are in .*/crash\n"
+        "sluiced: error: killed by signal 6; the latest events are in .*/crash\n"
         "sluiced: trace net_test0/0: [0-9]+\\.[0-9]{9} s ago: conn 7 grant reason=probe "
         "rate_Bps=1000 "
         "burst_bytes=64\n(.*\n)*.*rate_Bps=1002 ");
@@ -97,7 +97,8 @@ TEST_F(CrashDeathTest, ThreadsThatDieTogetherSayItOnce)
             for (auto &t : others)
                 t.join();
         },
-        testing::KilledBySignal(SIGABRT), "^sluiced: killed by[^\n]*\nsluiced: trace[^\n]*\n$");
+        testing::KilledBySignal(SIGABRT),
+        "^sluiced: error: killed by[^\n]*\nsluiced: trace[^\n]*\n$");
 }
 
 // The file has all events of the ring. Standard error has only the latest.
@@ -109,7 +110,8 @@ TEST_F(CrashDeathTest, FileHasAll)
             abort();
         },
         testing::KilledBySignal(SIGABRT),
-        "^sluiced: killed by[^\n]*\nsluiced: trace [^\n]*rate_Bps=2492 (.*\n)*.*rate_Bps=2523 ");
+        "^sluiced: error: killed by[^\n]*\nsluiced: trace [^\n]*rate_Bps=2492 "
+        "(.*\n)*.*rate_Bps=2523 ");
     std::ifstream file(path);
     struct stat st;
     std::string line, first, last;

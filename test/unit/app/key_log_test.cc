@@ -30,7 +30,7 @@ std::vector<std::string> lines_said;
 
 } // namespace
 
-extern "C" void say(const char *format, ...)
+extern "C" void say_line(enum say_level, const struct say_fields *, const char *format, ...)
 {
     char text[512];
     va_list ap;

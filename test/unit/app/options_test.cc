@@ -106,6 +106,17 @@ TEST(Options, EalArgumentsOfTheConfigurationAreWords)
     EXPECT_EQ(argv[1], nullptr);
 }
 
+TEST(Options, LogFormat)
+{
+    EXPECT_EQ(parse({}).o.log_format, nullptr);
+    EXPECT_STREQ(parse({"--", "--log-format", "json"}).o.log_format, "json");
+    EXPECT_STREQ(parse({"--", "--log-format=text"}).o.log_format, "text");
+    // What stands before a mistake counts, so that the message has the format that was asked for.
+    Parsed p = parse({"--", "--log-format", "json", "--sockt"});
+    EXPECT_NE(p.rc, 0);
+    EXPECT_STREQ(p.o.log_format, "json");
+}
+
 TEST(Options, MistakesNameTheCure)
 {
     const struct {
@@ -115,6 +126,7 @@ TEST(Options, MistakesNameTheCure)
         {{"--", "-c"}, {"-c needs a value", "write -c FILE"}},
         {{"--", "--socket"}, {"--socket needs a value", "PATH"}},
         {{"--", "--socket="}, {"--socket needs a value", "PATH"}},
+        {{"--", "--log-format", "jsn"}, {"--log-format jsn", "write text or json"}},
         {{"--", "--sockt", "x"}, {"--sockt", "did you mean --socket?"}},
         {{"--", "--vdev", "x"}, {"--vdev", "EAL arguments stand before --"}},
         {{"--", "file.conf"}, {"file.conf", "unknown argument"}},

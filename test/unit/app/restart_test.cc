@@ -103,7 +103,7 @@ uint64_t clock_now(void)
 {
     return rte_rdtsc();
 }
-void say(const char *, ...)
+void say_line(enum say_level, const struct say_fields *, const char *, ...)
 {
 }
 

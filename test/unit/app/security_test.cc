@@ -83,7 +83,7 @@ void host_control_set_wall(struct host_control *c, uint64_t wall_ns)
     calls.wall_ns = wall_ns;
 }
 
-void say(const char *format, ...)
+void say_line(enum say_level, const struct say_fields *, const char *format, ...)
 {
     calls.said.emplace_back(format);
 }
