@@ -112,6 +112,7 @@ void host_control_capacity(const struct host_control *c, struct host_capacity *o
         .why = why_name(c->capacity.why),
         .granted_Bps = c->max_Bps != UINT64_MAX ? c->max_Bps : 0,
         .overruns = c->capacity.overruns,
+        .open_conns = c->n_open,
     };
 }
 

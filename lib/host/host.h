@@ -492,6 +492,7 @@ struct host_capacity {
     const char *why; /* how measured_Bps was found: unknown, measured, overrun, saturated, probed */
     uint64_t granted_Bps; /* what was shared in the last interval; 0: no limit */
     uint64_t overruns;    /* intervals with overrun */
+    uint32_t open_conns;  /* connections that were open in the last interval */
 };
 void host_control_capacity(const struct host_control *c, struct host_capacity *out);
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import time
 
@@ -70,6 +71,9 @@ def notify(testbed: Testbed, context: Context) -> None:
     until(lambda: hear(0.1).count("WATCHDOG=1\n") >= 3, 30, "pings")
     if heard[0] != "READY=1\n":
         raise TestbedError(f"the first notification is {heard[0]}")
+    status = f"STATUS=0 of 1 port up ({port.name} is down), 0 connections\n"
+    if [x for x in heard if x.startswith("STATUS=")] != [status]:
+        raise TestbedError(f"the status is not told once: {heard}")
     with stopped(thread_named(daemon.pid(), "worker")):
         hear(1)  # the worker ran shortly before, so one more ping may come
         heard.clear()
@@ -80,6 +84,62 @@ def notify(testbed: Testbed, context: Context) -> None:
     daemon.stop()
     if hear(0.2)[-1] != "STOPPING=1\n":
         raise TestbedError(f"the last notification is {heard[-1]}")
+
+
+@scene("the service manager hears of reloads, links and connections, each time they change", company=True)
+def notify_status(testbed: Testbed, context: Context) -> None:
+    name = f"sluice-notify-{os.getpid()}"
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.bind(f"\0{name}")  # abstract, as in containers
+    manager.settimeout(20)
+    testbed.undo(manager.close)
+
+    def hear(what: str) -> str:
+        heard = manager.recv(4096).decode()
+        if not re.fullmatch(what, heard):
+            raise TestbedError(f"{what!r} was due, {heard!r} came")
+        return heard
+
+    link = testbed.path("memif.sock")
+    daemons = []
+    for number, role in ((1, "server"), (2, "client")):
+        port = memif(link, role)
+        port.keys = station(number)
+        worker, control = pair_cpus()[number - 1]
+        daemons.append(Daemon(testbed, context.build, "ab"[number - 1], [port], [worker], control,
+                              env={"NOTIFY_SOCKET": f"@{name}"} if number == 1 else None))
+    a, b = daemons
+    a.start()
+    hear("READY=1\n")
+    hear(r"STATUS=0 of 1 port up \(net_memif0 is down\), 0 connections\n")
+    b.start()
+    hear("STATUS=1 of 1 port up, 0 connections\n")
+    b.sluice("server", "perf", "server", "-1")
+    b.wait_listening()
+    a.sluice("client", "perf", "client", "-t", "3", "-i", "0", "-P", "2", ADDR_B, timeout_s=60)
+    hear("STATUS=1 of 1 port up, [12] connections?\n")
+    while "0 connections" not in hear(r"STATUS=1 of 1 port up, \d connections?\n"):
+        pass
+    for good in (True, False):
+        a.keys["quota"] = "2G" if good else "much"
+        a.write_config()
+        before = time.monotonic_ns() // 1000
+        a.process.signal(signal.SIGHUP)
+        begun = int(hear(r"RELOADING=1\nMONOTONIC_USEC=\d+\n").split("=")[2])
+        if not before <= begun <= time.monotonic_ns() // 1000:
+            raise TestbedError(f"the reload began at {begun}, and was asked for at {before}")
+        hear("READY=1\n")
+    hear(r"STATUS=1 of 1 port up, 0 connections; the last reload failed \(sluice show reload\)\n")
+    manager.settimeout(2.5)
+    try:
+        raise TestbedError(f"nothing has changed, but {manager.recv(4096)!r} came")
+    except TimeoutError:
+        manager.settimeout(20)
+    b.stop()
+    hear(r"STATUS=0 of 1 port up .*; the last reload failed .*\n")
+    a.stop()
+    hear("STATUS=stops: .*\n")
+    hear("STOPPING=1\n")
 
 
 NOBODY = 65534

@@ -163,6 +163,11 @@ json_t *reload_json(const struct daemon *d, const struct access_user *viewer)
     return list;
 }
 
+bool reload_failed(const struct daemon *d)
+{
+    return d->reload != NULL && d->reload->number > 0 && !d->reload->good;
+}
+
 void reload_free(struct daemon *d)
 {
     if (d->reload == NULL)

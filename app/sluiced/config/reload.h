@@ -9,6 +9,7 @@
 #ifndef SLUICED_RELOAD_H
 #define SLUICED_RELOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -24,6 +25,8 @@ void reload_run(struct daemon *d);
  * changed, or what is wrong with the file, is for viewers that see everything. */
 json_t *reload_json(const struct daemon *d, const struct access_user *viewer);
 void reload_free(struct daemon *d);
+/* Was the file of the last reload wrong? */
+bool reload_failed(const struct daemon *d);
 
 /* Sets format and level of our own lines. */
 void reload_log(const struct config_daemon *c);

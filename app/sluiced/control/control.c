@@ -17,6 +17,7 @@
 #include "sluiced/control/events.h"
 #include "sluiced/control/notify.h"
 #include "sluiced/control/security.h"
+#include "sluiced/control/status.h"
 #include "sluiced/port/links.h"
 
 #define PORT_STATS_NS 10000000ull /* not read every interval, since NICs answer over the bus */
@@ -36,6 +37,7 @@ struct control {
     struct host_port_counters counters[CONFIG_PORTS_MAX];
     struct links links;
     struct events events;
+    struct status status;
     uint64_t iterations[DAEMON_WORKERS_MAX]; /* of workers, at the last alive check */
     bool stopping;
     uint64_t work, work_at; /* frames and events of all workers; TSC of the last increase */
@@ -184,6 +186,8 @@ static void control_tick(struct control *c)
     control_calls_serve();
     links_watch(&c->links, c->now);
     events_say(&c->events, c->d);
+    if (!c->stopping)
+        status_tell(&c->status, c->d, &c->links, c->now);
     tell_alive(c);
     control_rest(c);
 }
@@ -196,6 +200,7 @@ static void stop_begin(struct control *c)
     c->stop_began = c->now;
     c->stop_deadline = c->now + cycles(c, STOP_WAIT_NS);
     say(SAY_NOTICE, "stopping");
+    notify_status("stops: waits for clients and peers");
     notify_stopping();
     sessions_stop(c->d->sessions, WIRE_END_SHUTDOWN);
 }
@@ -283,7 +288,9 @@ static void control_loop(struct control *c, enum say_exit *rc)
         }
         if (reload_signal && !c->stopping) {
             reload_signal = 0;
+            notify_reloading(clock_monotonic_ns());
             reload_run(c->d);
+            notify_ready();
         }
         if (control_stop_asked() && !c->stopping)
             stop_begin(c);

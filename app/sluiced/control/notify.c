@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See notify.h. The protocol is one line of text; libsystemd is not needed for it. */
+/* See notify.h. The protocol is lines of text; libsystemd is not needed for it. */
 #include "sluiced/control/notify.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -33,6 +35,22 @@ static void notify_send(const char *line)
 void notify_ready(void)
 {
     notify_send("READY=1\n");
+}
+
+void notify_reloading(uint64_t now_ns)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\n", now_ns / 1000);
+    notify_send(text);
+}
+
+void notify_status(const char *status)
+{
+    char text[NOTIFY_STATUS_MAX + 16];
+
+    snprintf(text, sizeof text, "STATUS=%.*s\n", NOTIFY_STATUS_MAX - 1, status);
+    notify_send(text);
 }
 
 void notify_stopping(void)
