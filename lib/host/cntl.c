@@ -130,6 +130,7 @@ static void sender_take(struct host *h, struct conn *c, const struct wire_cntl *
         host_note(h, c, TRACE_NAK_CAME, v->span_count, c->tx.naks, c->tx.recoveries);
     counter_set(&c->pub.naks_rx, c->tx.naks);
     counter_set(&c->pub.recoveries, c->tx.recoveries);
+    host_count_bytes(h, COUNT_tx_acked_bytes, c->tx.acked_bytes - c->pub.tx_acked_bytes);
     counter_set(&c->pub.tx_acked_bytes, c->tx.acked_bytes);
     struct vt_request *q = &c->tx.ring[(c->tx.base - c->tx.origin) & c->tx.mask];
 

@@ -144,6 +144,7 @@ void conn_prove(struct host *h, struct conn *c)
         return;
     trial_end(h, c);
     c->handshake.proven = true;
+    counter_set(&c->pub.proven, 1);
     conn_want(h, c, WANT_CNTL); /* with the gaps for which the allowance had no room */
     conn_has_data(h, c);
     conn_has_completion(h, c); /* of requests that the early data completed */
@@ -217,6 +218,7 @@ void conn_publish(struct conn *c)
     counter_set(&p->owner, c->owner);
     counter_set(&p->opener, c->opener);
     counter_set(&p->go_back_n, c->go_back_n);
+    counter_set(&p->proven, c->handshake.proven);
     __atomic_store_n(&p->state, (uint64_t)c->state, __ATOMIC_RELEASE);
 }
 
@@ -296,6 +298,7 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
     wheel_cancel(h->pacing, c->index);
     trial_end(h, c);
     c->state = HOST_CLOSED;
+    counter_set(&c->pub.failed, status != 0);
     conn_publish(c);
     counter_set(&c->pub.backlog_bytes, 0);
     c->close.end = end;

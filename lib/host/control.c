@@ -38,7 +38,8 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
         c->n = i + 1;
         c->hosts[i] = hosts[i];
         c->stats[i] = rte_zmalloc("stats", hosts[i]->cfg.conns * sizeof *c->stats[i], 64);
-        ok = c->stats[i] != NULL;
+        c->counted[i] = rte_zmalloc("counted", hosts[i]->cfg.conns * sizeof *c->counted[i], 64);
+        ok = c->stats[i] != NULL && c->counted[i] != NULL;
     }
     if (ok) {
         uint32_t all = conns_in_all(c);
@@ -59,6 +60,7 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
     capacity_init(&c->capacity);
     host_control_set_link(c, 0);
     c->last = now;
+    c->n_totals = 1;
     return c;
 }
 
@@ -66,8 +68,10 @@ void host_control_destroy(struct host_control *c)
 {
     if (c == NULL)
         return;
-    for (uint32_t i = 0; i < c->n; i++)
+    for (uint32_t i = 0; i < c->n; i++) {
         rte_free(c->stats[i]);
+        rte_free(c->counted[i]);
+    }
     assoc_destroy(c->assoc);
     rte_free(c->leaving);
     rte_free(c->firsts);
@@ -293,10 +297,12 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     uint64_t others_Bps = 0;
 
     c->n_active = c->n_open = c->n_new = 0;
-    for (uint32_t k = 0; k < c->n; k++)
+    for (uint32_t k = 0; k < c->n; k++) {
+        totals_take(c, k);
         for (uint32_t i = 0; i < c->hosts[k]->cfg.conns; i++) {
             struct flow_stats *r = &c->stats[k][i];
 
+            totals_update(c, k, i);
             if (!flow_stats_update(c, c->hosts[k], i, r, interval_ns))
                 continue;
             c->n_open++;
@@ -306,6 +312,7 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
             else if (r->rest > 1)
                 others_Bps += r->rate_Bps;
         }
+    }
     c->rx_bytes += c->sample.rx_bytes;
     capacity_update(&c->capacity, &c->sample);
     capacity_note(c);

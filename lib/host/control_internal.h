@@ -71,9 +71,20 @@ static inline void history_add(struct history *h, struct host_decision d)
     h->ring[d.number % HOST_HISTORY] = d;
 }
 
+/* What is counted of the newest connection with a number. */
+struct counted {
+    uint64_t epoch; /* of the connection; 0: none yet */
+    uint64_t rx_bytes, tx_bytes, tx_acked_bytes;
+    uint32_t entry; /* index in host_control.totals */
+    bool open;      /* false: all of the connection is counted */
+};
+
 struct host_control {
     struct host *hosts[HOST_WORKERS_MAX];
     struct flow_stats *stats[HOST_WORKERS_MAX];
+    struct counted *counted[HOST_WORKERS_MAX];
+    struct host_total totals[HOST_TOTALS_MAX + 1]; /* the first: of peers without an entry */
+    uint32_t n_totals;
     struct share_flow *flows;   /* the active connections, as share_run() wants them */
     struct flow_stats **owners; /* statistics of active connections, in the hosts' order */
     struct host_peers peers[HOST_PEERS_MAX];
@@ -117,6 +128,11 @@ struct host_control {
  * open. */
 bool flow_stats_update(struct host_control *c, struct host *h, uint32_t i, struct flow_stats *r,
                        uint64_t interval_ns);
+
+/* flow_stats.c: takes the final figures of host k's connections that are over. */
+void totals_take(struct host_control *c, uint32_t k);
+/* Adds what connection i of host k has carried since the last call. */
+void totals_update(struct host_control *c, uint32_t k, uint32_t i);
 
 /* Has the connection left part of its grant unused for so long that its demand is what it uses? */
 static inline bool flow_stats_slack(const struct flow_stats *r)

@@ -143,8 +143,9 @@ static uint8_t flags_take(struct conn *c, const struct wire_data *d)
     return want;
 }
 
-static void publish(struct conn *c)
+static void publish(struct host *h, struct conn *c)
 {
+    host_count_bytes(h, COUNT_rx_payload_bytes, c->rx.bytes - c->pub.rx_bytes);
     counter_set(&c->pub.rx_bytes, c->rx.bytes);
     counter_set(&c->pub.rx_units, c->rx.units);
     counter_set(&c->pub.rx_arrived, c->rx.packets);
@@ -282,7 +283,7 @@ static void data_account(struct host *h, struct conn *c, struct data_unit *u, co
                     v == VT_UNPOSTED || v == VT_DUPLICATE);
         u->ask = vt_receiver_note(&c->rx, d, v);
     }
-    publish(c);
+    publish(h, c);
     seen_sample(h, c, d->cntl_seen);
 }
 

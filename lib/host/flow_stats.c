@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What control knows of one connection, brought up to date once an interval. */
+/* What control knows of one connection, brought up to date once an interval; and what all
+ * connections with a peer have carried. */
 #include "base/mul_div.h"
 #include "host/control_internal.h"
 
@@ -225,4 +226,111 @@ bool flow_stats_update(struct host_control *c, struct host *h, uint32_t i, struc
     begin_find(r);
     r->lost = lost;
     return true;
+}
+
+/* ---- totals ------------------------------------------------------------------------------- */
+
+/*
+ * Once an interval, control adds what each connection has carried since the last time. The worker
+ * tells it the final figures of each connection that is over, since its number may be in use again
+ * by then.
+ *
+ * Invariant: a connection counts to the byte, unless more than HOST_ENDED_MAX end in an interval.
+ * The worker counts those in totals_missed. When control sees a newer connection of a number, the
+ * final figures of all older ones are in the ring.
+ */
+
+/* The entry of this peer, which may be a new one. When there are HOST_TOTALS_MAX peers, all others
+ * share the first entry. */
+static uint32_t entry_of(struct host_control *c, const struct addr *peer)
+{
+    for (uint32_t i = 1; i < c->n_totals; i++)
+        if (addr_equal(&c->totals[i].peer, peer))
+            return i;
+    if (c->n_totals > HOST_TOTALS_MAX)
+        return 0;
+    c->totals[c->n_totals].peer = *peer;
+    return c->n_totals++;
+}
+
+/* Adds what a connection has carried since the last time; x: its figures so far. */
+static void conn_add(struct host_control *c, struct counted *t, const struct ended *x)
+{
+    struct host_total *e;
+
+    if (t->epoch != x->epoch) {
+        if (t->open) /* its end was missed */
+            c->totals[t->entry].open_conns--;
+        *t = (struct counted){.epoch = x->epoch, .open = true, .entry = entry_of(c, &x->peer)};
+        c->totals[t->entry].conns++;
+        c->totals[t->entry].open_conns++;
+    }
+    e = &c->totals[t->entry];
+    e->rx_bytes += x->rx_bytes - t->rx_bytes;
+    e->tx_bytes += x->tx_bytes - t->tx_bytes;
+    e->tx_acked_bytes += x->tx_acked_bytes - t->tx_acked_bytes;
+    t->rx_bytes = x->rx_bytes;
+    t->tx_bytes = x->tx_bytes;
+    t->tx_acked_bytes = x->tx_acked_bytes;
+}
+
+static void conn_end(struct host_control *c, struct counted *t, bool failed)
+{
+    c->totals[t->entry].open_conns -= t->open;
+    c->totals[t->entry].conns_failed += t->open && failed;
+    t->open = false;
+}
+
+void totals_take(struct host_control *c, uint32_t k)
+{
+    struct ended_ring *r = &c->hosts[k]->ended;
+    uint64_t put = __atomic_load_n(&r->put, __ATOMIC_ACQUIRE);
+
+    for (uint64_t n = r->taken; n < put; n++) {
+        const struct ended *x = &r->ring[n % HOST_ENDED_MAX];
+
+        conn_add(c, &c->counted[k][x->conn], x);
+        conn_end(c, &c->counted[k][x->conn], x->failed);
+    }
+    __atomic_store_n(&r->taken, put, __ATOMIC_RELEASE);
+}
+
+void totals_update(struct host_control *c, uint32_t k, uint32_t i)
+{
+    const struct conn_public *p = &c->hosts[k]->conns[i].pub;
+    struct counted *t = &c->counted[k][i];
+    uint64_t epoch = __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE);
+    uint64_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+
+    if ((state != HOST_OPEN && state != HOST_CLOSED) || counter_get(&p->proven) == 0 ||
+        (t->epoch == epoch && !t->open))
+        return;
+    struct ended x = {.epoch = epoch,
+                      .peer = conn_public_peer(p),
+                      .failed = counter_get(&p->failed) != 0,
+                      .rx_bytes = counter_get(&p->rx_bytes),
+                      .tx_bytes = counter_get(&p->tx_bytes),
+                      .tx_acked_bytes = counter_get(&p->tx_acked_bytes)};
+
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (counter_get(&p->epoch) != epoch)
+        return; /* another connection begins; the figures may be that one's */
+    if (t->epoch != epoch) {
+        totals_take(c, k);
+        if (t->epoch >= epoch)
+            return; /* this connection has ended since, and is counted */
+    }
+    conn_add(c, t, &x);
+    if (state == HOST_CLOSED)
+        conn_end(c, t, x.failed);
+}
+
+uint32_t host_control_totals(const struct host_control *c, uint32_t from, struct host_total *out,
+                             uint32_t max)
+{
+    uint32_t n = 0;
+
+    for (; from < c->n_totals && n < max; from++)
+        out[n++] = c->totals[from];
+    return n;
 }

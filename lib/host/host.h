@@ -496,6 +496,25 @@ struct host_capacity {
 };
 void host_control_capacity(const struct host_control *c, struct host_capacity *out);
 
+/* What connections with one peer have carried, those that are over, too. */
+struct host_total {
+    struct addr peer;        /* unset: all peers that have no entry of their own */
+    uint64_t rx_bytes;       /* payload placed */
+    uint64_t tx_bytes;       /* payload sent, repeats included */
+    uint64_t tx_acked_bytes; /* of completed requests */
+    uint64_t conns;          /* connections that began */
+    uint64_t conns_failed;   /* of these, that ended otherwise than in order */
+    uint64_t open_conns;     /* of these, that have not ended */
+};
+#define HOST_TOTALS_MAX 256u /* peers with an entry of their own */
+/*
+ * Gives at most max entries from index `from` on; returns how many. The first is that of peers
+ * without an entry. Entries keep their index and their peer. A peer counts once it has shown that
+ * it receives what we send, so nobody can fill the table with forged addresses.
+ */
+uint32_t host_control_totals(const struct host_control *c, uint32_t from, struct host_total *out,
+                             uint32_t max);
+
 /* [any] Recent overruns: host/trace.h. */
 const struct trace *host_control_trace(const struct host_control *c);
 

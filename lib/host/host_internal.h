@@ -62,7 +62,8 @@
     X(drop_foreign_full) X(drop_exception_full) X(drop_neighbor_limit) X(rx_conflict) X(tx_claim)  \
     X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf)             \
     X(tx_replies_full) X(tx_replies_limited) X(conns_ecn_off) X(conns_opened) X(conns_accepted)    \
-    X(conns_closed) X(conns_failed) X(conns_full) X(keys_renewed) X(units_cut) X(control_stalls)
+    X(conns_closed) X(conns_failed) X(conns_full) X(keys_renewed) X(units_cut) X(control_stalls)   \
+    X(rx_payload_bytes) X(tx_payload_bytes) X(tx_acked_bytes) X(totals_missed)
 
 enum host_counter_id {
 #define X(name) COUNT_##name,
@@ -114,6 +115,23 @@ enum grant_reason {
     GRANT_COMPETING = 10, /* the connection's part of a path whose queue a competitor keeps long */
     GRANT_OCCUPANCY = 11, /* what thresholds on buffers or delay allow */
     GRANT_ECN = 12,       /* less than the rate that arrived: a router marked packets */
+};
+
+/* The final figures of a connection that is over. */
+struct ended {
+    uint32_t conn;
+    bool failed; /* it ended otherwise than in order */
+    uint64_t epoch;
+    struct addr peer;
+    uint64_t rx_bytes, tx_bytes, tx_acked_bytes;
+};
+
+/* From the worker (table_ended()) to control (totals_take()). */
+#define HOST_ENDED_MAX 512u
+struct ended_ring {
+    uint64_t put;   /* written by the worker; read by control */
+    uint64_t taken; /* written by control; read by the worker */
+    struct ended ring[HOST_ENDED_MAX];
 };
 
 struct host_service {
@@ -216,6 +234,7 @@ struct host {
     uint64_t control_stalled, control_stall_tsc; /* 1: control is stalled; after how long without a
                                                     run it counts as stalled (0: never) */
     uint64_t trace_pause_tsc;                    /* TRACE_PAUSE_NS */
+    struct ended_ring ended;
     struct trace trace;
     /* unless security is none */
     struct mailbox mailbox; /* to and from control */
@@ -240,6 +259,11 @@ static inline bool grant_holds(const struct host *h, const struct conn *c)
 static inline void host_count(struct host *h, enum host_counter_id id)
 {
     counter_add(&h->count[id], 1);
+}
+
+static inline void host_count_bytes(struct host *h, enum host_counter_id id, uint64_t n)
+{
+    counter_add(&h->count[id], n);
 }
 
 /* An earlier `now` is ignored: times between it and the newest one would lie in the future, and
@@ -289,6 +313,8 @@ struct conn *list_pop(struct host *h, struct conn_list *l, size_t link_offset);
 /* table.c */
 struct conn *table_new(struct host *h);
 void table_free(struct host *h, struct conn *c);
+/* Gives control the final figures of a connection whose number becomes free. */
+void table_ended(struct host *h, const struct conn *c);
 struct conn *table_by_key(struct host *h, uint64_t key);
 /* Counts a packet whose key no connection has. Returns the connection whose key was renewed because
  * of that; NULL: none was. */

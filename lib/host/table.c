@@ -41,7 +41,8 @@ static struct conn *key_place(struct host *h, uint64_t key)
 }
 
 /* Zeroes the connection. In `pub`, which other threads read, the epoch changes first, then the rest
- * word by word. */
+ * word by word. Control that sees the new epoch finds the final figures of the connection before
+ * (flow_stats.c). */
 static void conn_clear(struct conn *c)
 {
     const size_t start = offsetof(struct conn, pub), end = start + sizeof c->pub;
@@ -50,7 +51,7 @@ static void conn_clear(struct conn *c)
 
     memset(c, 0, start);
     memset((uint8_t *)c + end, 0, sizeof *c - end);
-    counter_set(&c->pub.epoch, epoch);
+    __atomic_store_n(&c->pub.epoch, epoch, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     for (size_t i = 1; i < sizeof c->pub / sizeof *word; i++)
         counter_set(&word[i], 0);
@@ -74,11 +75,35 @@ struct conn *table_new(struct host *h)
     return c;
 }
 
+void table_ended(struct host *h, const struct conn *c)
+{
+    struct ended_ring *r = &h->ended;
+    const struct conn_public *p = &c->pub;
+
+    if (p->proven == 0)
+        return;
+    if (r->put - __atomic_load_n(&r->taken, __ATOMIC_ACQUIRE) >= HOST_ENDED_MAX) {
+        host_count(h, COUNT_totals_missed);
+        return;
+    }
+    r->ring[r->put % HOST_ENDED_MAX] = (struct ended){
+        .conn = c->index,
+        .failed = p->failed != 0,
+        .epoch = p->epoch,
+        .peer = c->peer,
+        .rx_bytes = p->rx_bytes,
+        .tx_bytes = p->tx_bytes,
+        .tx_acked_bytes = p->tx_acked_bytes,
+    };
+    __atomic_store_n(&r->put, r->put + 1, __ATOMIC_RELEASE);
+}
+
 void table_free(struct host *h, struct conn *c)
 {
     CHECK(c->state == HOST_CLOSED && c->early_key.key == 0);
     wheel_cancel(h->timers, c->index);
     wheel_cancel(h->pacing, c->index);
+    table_ended(h, c);
     c->state = HOST_FREE;
     c->own_key = 0;
     counter_set(&c->pub.state, HOST_FREE);

@@ -262,8 +262,9 @@ static void allowance_give(struct conn *c, uint32_t len)
     c->handshake.allowance += c->handshake.proven ? 0 : len;
 }
 
-static void sent_count(struct conn *c, const struct vt_unit *u)
+static void sent_count(struct host *h, struct conn *c, const struct vt_unit *u)
 {
+    host_count_bytes(h, COUNT_tx_payload_bytes, u->len);
     counter_add(&c->pub.tx_bytes, u->len);
     counter_add(&c->pub.tx_units, 1);
     counter_set(&c->pub.tx_repeats, c->tx.repeats);
@@ -302,7 +303,7 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
         pacing_sent(h, c, m[n++], at, u.len);
         vt_sender_take(&c->tx, &u, h->now, ask);
         vt_black_hole_sent(&c->unit.black_hole, WIRE_DATA_BYTES + u.len);
-        sent_count(c, &u);
+        sent_count(h, c, &u);
         host_count(h, COUNT_tx_data);
     }
     if (n > 0) {

@@ -120,7 +120,7 @@ def telemetry_while_stalled(testbed: Testbed, context: Context) -> None:
     failed: list[ValueError] = []
     with Telemetry(b.telemetry_socket) as telemetry:
         commands = [c for c in telemetry.ask("/") if c.startswith("/sluice/")]
-        if len(commands) != 13:
+        if len(commands) != 14:
             raise TestbedError(f"commands are {commands}")
         for command in commands:
             for words in WRONG:
@@ -137,7 +137,7 @@ def telemetry_while_stalled(testbed: Testbed, context: Context) -> None:
             with Telemetry(b.telemetry_socket) as telemetry:
                 while True:
                     for command in ("/sluice/conns", "/sluice/clients", "/sluice/port,net_memif0",
-                                    "/sluice/history,net_memif0", "/sluice/capacity,net_memif0"):
+                                    "/sluice/history,net_memif0", "/sluice/capacity,net_memif0", "/sluice/totals,net_memif0"):
                         telemetry.ask(command)
         except OSError:
             pass  # the daemon has gone

@@ -15,6 +15,7 @@
 #include "sluiced/observe/telemetry_data.h"
 
 #define HISTORY_MAX 32u /* decisions in one answer */
+#define TOTALS_MAX  32u /* peers in one answer */
 
 int64_t telemetry_number(const char *text, uint64_t limit)
 {
@@ -104,34 +105,94 @@ static int put_decisions(const struct daemon *d, const char *name, const struct 
     return rc;
 }
 
-int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_data *to)
+/* Reads "PORT" or "PORT,NUMBER". Returns the port's index, or negative errno; *number is left as it
+ * is if there is none. */
+static int port_number_read(const struct daemon *d, const char *arg, char name[CONFIG_NAME_MAX],
+                            int64_t *number)
 {
-    struct history_call call = {.newest = true};
-    char name[CONFIG_NAME_MAX];
-    const char *comma;
-    int64_t from;
+    const char *comma = arg != NULL ? strchrnul(arg, ',') : NULL;
     int p;
 
-    if (arg == NULL)
+    if (comma == NULL || (size_t)(comma - arg) >= CONFIG_NAME_MAX)
         return -ENOENT;
-    comma = strchrnul(arg, ',');
-    if ((size_t)(comma - arg) >= sizeof name)
-        return -ENOENT;
-    snprintf(name, sizeof name, "%.*s", (int)(comma - arg), arg);
+    snprintf(name, CONFIG_NAME_MAX, "%.*s", (int)(comma - arg), arg);
     p = port_by_name(d, name);
     if (p < 0)
         return -ENOENT;
-    if (*comma == ',') {
-        from = telemetry_number(comma + 1, INT64_MAX);
-        if (from < 0)
-            return -EINVAL;
-        call.from = (uint64_t)from;
-        call.newest = false;
-    }
+    if (*comma == ',')
+        *number = telemetry_number(comma + 1, INT64_MAX);
+    return *comma == ',' && *number < 0 ? -EINVAL : p;
+}
+
+int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_data *to)
+{
+    struct history_call call = {.newest = false};
+    char name[CONFIG_NAME_MAX];
+    int64_t from = -1;
+    int p = port_number_read(d, arg, name, &from);
+
+    if (p < 0)
+        return p;
+    call.newest = from < 0;
+    call.from = from < 0 ? 0 : (uint64_t)from;
     call.control = d->controls[p];
     if (control_call(history_fetch, &call) != 0)
         return -EAGAIN;
     return put_decisions(d, name, &call, to);
+}
+
+struct totals_call {
+    const struct host_control *control;
+    uint32_t from, n;
+    struct host_total found[TOTALS_MAX];
+};
+
+static void totals_fetch(void *arg)
+{
+    struct totals_call *call = arg;
+
+    call->n = host_control_totals(call->control, call->from, call->found, TOTALS_MAX);
+}
+
+static json_t *total_json(const struct host_total *x)
+{
+    char peer[ADDR_TEXT_MAX];
+    json_t *o = json_object();
+
+    put_text(o, "peer", addr_is_unset(&x->peer) ? "other" : addr_format(&x->peer, peer));
+    put_count(o, "rx_bytes", x->rx_bytes);
+    put_count(o, "tx_bytes", x->tx_bytes);
+    put_count(o, "tx_acked_bytes", x->tx_acked_bytes);
+    put_count(o, "conns", x->conns);
+    put_count(o, "conns_failed", x->conns_failed);
+    put_count(o, "open_conns", x->open_conns);
+    return o;
+}
+
+int telemetry_totals(const struct daemon *d, const char *arg, struct rte_tel_data *to)
+{
+    struct totals_call call = {.n = 0};
+    char name[CONFIG_NAME_MAX];
+    int64_t from = 0;
+    int p = port_number_read(d, arg, name, &from), rc = 0;
+
+    if (p < 0)
+        return p;
+    call.from = from < UINT32_MAX ? (uint32_t)from : UINT32_MAX;
+    call.control = d->controls[p];
+    if (control_call(totals_fetch, &call) != 0)
+        return -EAGAIN;
+    rte_tel_data_start_dict(to);
+    for (uint32_t i = 0; rc == 0 && i < call.n; i++) {
+        struct rte_tel_data *row = rte_tel_data_alloc();
+        char index[16];
+
+        snprintf(index, sizeof index, "%" PRIu32, call.from + i);
+        rc = row != NULL ? telemetry_object(row, total_json(&call.found[i])) : -ENOMEM;
+        if (row != NULL)
+            rc = rc == 0 ? telemetry_join(to, index, row) : telemetry_drop(row, rc);
+    }
+    return rc;
 }
 
 struct client_call {

@@ -18,6 +18,8 @@
 int telemetry_capacity(const struct daemon *d, const char *arg, struct rte_tel_data *to);
 /* arg: PORT for the newest decisions, or PORT,NUMBER for those from this number on. */
 int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_data *to);
+/* arg: PORT or PORT,INDEX: what was carried for each peer, from this index on. */
+int telemetry_totals(const struct daemon *d, const char *arg, struct rte_tel_data *to);
 /* arg: the first slot to look at, or none. */
 int telemetry_clients(const struct daemon *d, const char *arg, struct rte_tel_data *to);
 /* arg: the client's slot. */
