@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from . import ROOT
-from .harness import Context, Skip, TestbedError, data_flow, scene, transfer_works
+from .harness import Context, Skip, TestbedError, data_flow, perf, scene, transfer_works
 from testbed.daemon import Daemon
 from testbed.pair import ADDR_B, memif_pair
 from testbed.process import Testbed, until
@@ -160,7 +160,7 @@ def prometheus_scrapes(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build, telemetry=True)
     port = _free_port()
     exporter = start(testbed, "sluice-exporter" if context.build.units else None, "exporter",
-                     [EXPORTER, "--listen", f"127.0.0.1:{port}", "--socket", b.telemetry_socket])
+                     [EXPORTER, "--listen", f"127.0.0.1:{port}", "--socket", b.telemetry_socket, "--per-connection"])
     prometheus = Prometheus(testbed, port)
     receiver = b.sluice("receiver", "perf", "server", "-1")
     b.wait_listening()
@@ -192,6 +192,49 @@ def prometheus_scrapes(testbed: Testbed, context: Context) -> None:
     b.stop()
 
 
+def _once(testbed: Testbed, daemon: Daemon) -> dict[str, float]:
+    """{series: value} of one scrape."""
+    text = testbed.run("once", [EXPORTER, "--once", "--socket", daemon.telemetry_socket])
+    rows = [line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in rows}
+
+
+@scene("transfers between two scrapes are counted to the byte, per port and per peer")
+def short_transfers(testbed: Testbed, context: Context) -> None:
+    _exporter()
+    a, b = memif_pair(testbed, context.build, telemetry=True)
+    host, peer = 'port="net_memif0",worker="0"', 'peer="10.90.0.{}",port="net_memif0"'
+
+    def counted() -> list[list[float]]:
+        """[receiver's, sender's] payload bytes, each per port and per peer."""
+        at_a, at_b = _once(testbed, a), _once(testbed, b)
+        found = [[at_b.get(f"sluice_host_receive_payload_bytes_total{{{host}}}", 0),
+                  at_b.get(f"sluice_peer_receive_bytes_total{{{peer.format(1)}}}", 0)],
+                 [at_a.get(f"sluice_host_transmit_acked_bytes_total{{{host}}}", 0),
+                  at_a.get(f"sluice_peer_transmit_acked_bytes_total{{{peer.format(2)}}}", 0)]]
+        if len({x for pair in found for x in pair}) != 1:
+            raise TestbedError(f"four counters of the same bytes are {found}")
+        return found
+
+    moved = perf(b, a, ADDR_B, "-t", "1", "--memory", "1M", name="first")["bytes"]
+    first = counted()[0][0]
+    own = first - moved  # bytes of perf's own messages, in each run
+    if not 0 < own < 4096:
+        raise TestbedError(f"{moved} bytes were moved, {first} counted")
+    moved = sum(perf(b, a, ADDR_B, "-t", "1", "--memory", "1M", name=f"short{i}")["bytes"] for i in range(10))
+    more = counted()[0][0] - first
+    if more != moved + 10 * own:
+        raise TestbedError(f"{moved} bytes and 10 times {own:.0f} were moved, {more:.0f} counted")
+    for daemon, number in ((a, 2), (b, 1)):
+        series = _once(testbed, daemon)
+        conns = [series[f"sluice_peer_{what}{{{peer.format(number)}}}"]
+                 for what in ("connections_total", "connections_failed_total", "open_connections")]
+        if conns != [11, 0, 0]:
+            raise TestbedError(f"connections that began, failed, are open: {conns}")
+    a.stop()
+    b.stop()
+
+
 def _board_queries(node: Any) -> Iterator[str]:
     """Every "expr" and "query" in the board."""
     if isinstance(node, dict):
@@ -209,7 +252,7 @@ def _board_queries(node: Any) -> Iterator[str]:
 def board_names(testbed: Testbed, context: Context) -> None:
     _exporter()
     told = {}
-    for line in testbed.run("list", [EXPORTER, "--list"]).splitlines():
+    for line in testbed.run("list", [EXPORTER, "--list", "--per-connection"]).splitlines():
         name, _, labels, meaning = line.split("\t")
         told[name] = set(filter(None, labels.split(",")))
         if not meaning:
@@ -226,7 +269,7 @@ def board_names(testbed: Testbed, context: Context) -> None:
     if named < 20:
         raise TestbedError(f"the board names only {named} metrics")
     a, b = memif_pair(testbed, context.build, telemetry=True)
-    text = testbed.run("once", [EXPORTER, "--once", "--socket", b.telemetry_socket])
+    text = testbed.run("once", [EXPORTER, "--once", "--per-connection", "--socket", b.telemetry_socket])
     families = set(re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE))
     if families != set(told):
         raise TestbedError(f"--list and the metrics that are served differ in {families ^ set(told)}")
