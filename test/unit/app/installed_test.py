@@ -22,7 +22,7 @@ EXPECTED = {
     "bash-completion/completions/sluice", "zsh/site-functions/_sluice", "fish/vendor_completions.d/sluice.fish",
     "doc/sluice/README.md", "doc/sluice/CHANGELOG.md", "doc/sluice/LICENSE", "doc/sluice/protocol.md",
     "doc/sluice/examples/nic.conf", "doc/sluice/examples/sluiced.default", "doc/sluice/images/transfer.png",
-    "share/sluice/wireshark/sluice.lua", "share/sluice/wireshark/sluice_ciphers.lua", "share/sluice/grafana/sluice.json",
+    "share/sluice/wireshark/sluice.lua", "share/sluice/wireshark/sluice_ciphers.lua", "share/sluice/grafana/sluice.json", "share/sluice/prometheus/sluice.rules.yml",
     "include/sluice.h", "pkgconfig/libsluice.pc", "pkgconfig/sluice-pacer.pc",
 }
 
