@@ -21,6 +21,7 @@ int command_reload(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_exec(int argc, char **argv);
 int command_console(int argc, char **argv);
+int command_ping(int argc, char **argv);
 int command_key(int argc, char **argv);
 
 extern const char command_send_help[];
@@ -32,6 +33,7 @@ extern const char command_reload_help[];
 extern const char command_doctor_help[];
 extern const char command_exec_help[];
 extern const char command_console_help[];
+extern const char command_ping_help[];
 extern const char command_key_help[];
 
 #endif

@@ -23,6 +23,7 @@ static const char help[] =
     "  console                                  open the daemon's console\n"
     "  exec COMMAND                             run one command of the console\n"
     "  reload                                   reload the daemon's configuration\n"
+    "  ping HOST                                ask whether a daemon answers there\n"
     "  doctor                                   check this machine for problems\n"
     "  key generate [FILE]                      make a private key of a host\n"
     "  key public [FILE]                        print the public key of a private key\n"
@@ -50,8 +51,8 @@ static const char help[] =
     }
 
 static const struct command commands[] = {
-    COMMAND(send), COMMAND(recv),    COMMAND(perf),   COMMAND(show),   COMMAND(top),
-    COMMAND(exec), COMMAND(console), COMMAND(reload), COMMAND(doctor), COMMAND(key),
+    COMMAND(send),    COMMAND(recv),   COMMAND(perf),   COMMAND(show), COMMAND(top), COMMAND(exec),
+    COMMAND(console), COMMAND(reload), COMMAND(doctor), COMMAND(ping), COMMAND(key),
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 

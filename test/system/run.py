@@ -21,7 +21,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from system import (  # noqa: E402,F401 (each registers its scenes)
     harness, scenes_bond, scenes_capture, scenes_config, scenes_console, scenes_control, scenes_emu,
-    scenes_exception, scenes_failure, scenes_forged, scenes_hostile, scenes_input, scenes_life, scenes_load, scenes_log, scenes_memif,
+    scenes_exception, scenes_failure, scenes_forged, scenes_hostile, scenes_input, scenes_life, scenes_load, scenes_log, scenes_memif, scenes_ping,
     scenes_prometheus, scenes_secured, scenes_ssh, scenes_telemetry, scenes_threads, scenes_top, scenes_trace, scenes_users,
     scenes_veth, scenes_virtio)
 from system.foreign import scenes_plain, scenes_sealed  # noqa: E402,F401 (each registers its scenes)

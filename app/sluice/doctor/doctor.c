@@ -2,6 +2,7 @@
 /* sluice doctor: what this machine lacks for sluiced, and what cures it. */
 #include "sluice/doctor/doctor.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 
 #include "console/text.h"
 #include "sluice/command.h"
+#include "sluice/loop.h"
 #include "sluice/options.h"
+#include "sluice/ping/probe.h"
 #include "sluice/remote/program.h"
 #include "sluice/say.h"
 #include "sluice/view/table.h"
@@ -20,7 +23,7 @@
 
 const char command_doctor_help[] =
     "usage: sluice doctor [--config FILE] [--json] [--quiet] [--socket PATH]\n"
-    "                     [--daemon PROGRAM] [--root DIR]\n"
+    "                     [--daemon PROGRAM] [--peer HOST] [--root DIR]\n"
     "Checks the configuration, the daemon's socket, hugepages, ports, drivers, MTUs,\n"
     "permissions, memory locking, clocks, CPUs, and modes and owners of key files;\n"
     "whether workers on this machine share a CPU; whether another station has an\n"
@@ -33,17 +36,20 @@ const char command_doctor_help[] =
     "      --socket PATH     socket of the daemon ($SLUICE_SOCKET, or as configured)\n"
     "      --daemon PROGRAM  sluiced that checks the configuration (the one beside\n"
     "                        sluice, or else from PATH)\n"
+    "      --peer HOST       also ask whether a daemon answers at HOST, and if not, say\n"
+    "                        what stands in the way\n"
     "      --root DIR        check the files below DIR instead of this machine\n"
     "  -h, --help            show this help\n"
     "\n"
     "Exit status: 0 no errors (warnings are possible), 1 errors, 2 usage error.\n"
     "Manual: sluice(1).\n";
 
-enum { DOCTOR_CONFIG = OPTIONS_OWN, DOCTOR_DAEMON, DOCTOR_ROOT };
+enum { DOCTOR_CONFIG = OPTIONS_OWN, DOCTOR_DAEMON, DOCTOR_PEER, DOCTOR_ROOT };
 
 static const struct option longs[] = {
     {"config", required_argument, NULL, DOCTOR_CONFIG},
     {"daemon", required_argument, NULL, DOCTOR_DAEMON},
+    {"peer", required_argument, NULL, DOCTOR_PEER},
     {"root", required_argument, NULL, DOCTOR_ROOT},
     {"json", no_argument, NULL, OPTIONS_JSON},
     {"quiet", no_argument, NULL, 'q'},
@@ -59,7 +65,7 @@ void doctor_run(struct doctor *d)
     static void (*const checks[])(struct doctor * d) = {
         doctor_conf_read, doctor_config,  doctor_socket, doctor_hugepages, doctor_ports,
         doctor_rights,    doctor_locking, doctor_clock,  doctor_cpus,      doctor_workers,
-        doctor_addresses, doctor_keys,    doctor_time,   doctor_security,
+        doctor_addresses, doctor_keys,    doctor_time,   doctor_security,  doctor_reach,
     };
     size_t i;
 
@@ -143,6 +149,22 @@ static int clock_synchronised(void)
     return state < 0 ? -1 : state != TIME_ERROR && (t.status & STA_UNSYNC) == 0;
 }
 
+static int peer_probe(const char *socket, const char *host, struct probe *out)
+{
+    struct loop l = {0};
+    int rc = loop_open(&l, socket);
+
+    if (rc != SAY_OK)
+        return -ENOTCONN;
+    for (int tries = 0; tries < 2; tries++) { /* the first may be lost while a key is agreed on */
+        rc = probe_run(&l, host, PROBE_WAIT_NS, out);
+        if (rc != 0 || out->status == 0)
+            break;
+    }
+    loop_close(&l);
+    return rc;
+}
+
 int command_doctor(int argc, char **argv)
 {
     struct options o = {0};
@@ -160,6 +182,8 @@ int command_doctor(int argc, char **argv)
             d.config = optarg;
         else if (opt == DOCTOR_DAEMON)
             d.daemon = optarg;
+        else if (opt == DOCTOR_PEER)
+            d.peer = optarg;
         else if (opt == DOCTOR_ROOT)
             d.root = optarg;
         else if (!options_take(&o, opt))
@@ -175,6 +199,7 @@ int command_doctor(int argc, char **argv)
     if (d.root[0] == 0) {
         d.ports = daemon_ports;
         d.synchronised = clock_synchronised;
+        d.probe = peer_probe;
     }
     d.ctx = &r;
     r.quiet = o.quiet;

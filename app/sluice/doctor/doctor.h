@@ -25,6 +25,8 @@ enum doctor_level {
     DOCTOR_BAD,     /* sluiced will not work */
 };
 
+struct probe; /* ping/probe.h */
+
 struct doctor_finding {
     const char *check;
     enum doctor_level level;
@@ -63,6 +65,9 @@ struct doctor {
     json_t *(*ports)(const char *socket);
     /* Is the system's clock synchronised? 1, 0, or -1: not known. May be NULL: not asked. */
     int (*synchronised)(void);
+    const char *peer; /* a host whose daemon is to answer; NULL: none */
+    /* Asks it, as probe_run() does. May be NULL: not asked. */
+    int (*probe)(const char *socket, const char *host, struct probe *out);
     void (*tell)(void *ctx, const struct doctor_finding *finding);
     void *ctx;
 };
@@ -107,6 +112,7 @@ void doctor_socket(struct doctor *d);
 void doctor_locking(struct doctor *d);
 void doctor_rights(struct doctor *d);
 void doctor_addresses(struct doctor *d);
+void doctor_reach(struct doctor *d);
 /* doctor_machine.c */
 void doctor_hugepages(struct doctor *d);
 void doctor_clock(struct doctor *d);

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/text.h"
 #include "sluice/doctor/doctor.h"
+#include "sluice/ping/probe.h"
 #include "sluice/remote/daemon_pid.h"
 
 #define LOCK_BYTES   (1ull << 30) /* enough for a few applications with some hundred MB each */
@@ -153,4 +155,30 @@ void doctor_addresses(struct doctor *d)
     if (json_array_size(ports) > 0 && disputed == 0)
         doctor_tell(d, "addresses", DOCTOR_GOOD, "no other station has an address of the ports");
     json_decref(ports);
+}
+
+/* Asks the host of --peer. */
+void doctor_reach(struct doctor *d)
+{
+    const char *path = d->socket != NULL ? d->socket : d->conf.socket;
+    struct probe_finding finding;
+    struct probe result;
+    char time[32];
+
+    if (d->peer == NULL || d->probe == NULL)
+        return;
+    if (d->pid == 0 || d->probe(path, d->peer, &result) != 0) {
+        doctor_tell(d, "peer", DOCTOR_BAD,
+                    "%s cannot be asked, because no daemon runs here\nsystemctl start sluiced",
+                    d->peer);
+        return;
+    }
+    if (result.status == 0) {
+        doctor_tell(d, "peer", DOCTOR_GOOD, "%s: a daemon answers, after %s", d->peer,
+                    text_time(time, sizeof time, result.round_trip_ns));
+        return;
+    }
+    probe_explain(&result, &finding);
+    doctor_tell(d, "peer", DOCTOR_BAD, "%s: no answer: %s%s%s", d->peer, finding.text,
+                finding.cure[0] != '\0' ? "\n" : "", finding.cure);
 }

@@ -13,6 +13,7 @@
 
 extern "C" {
 #include "sluice/doctor/doctor.h"
+#include "sluice/ping/probe.h"
 }
 
 namespace
@@ -165,6 +166,8 @@ class Machine
         d.daemon = program;
         d.ports = ports;
         d.synchronised = synchronised;
+        d.peer = peer;
+        d.probe = probe;
         d.tell = [](void *ctx, const struct doctor_finding *f) {
             static_cast<std::vector<struct doctor_finding> *>(ctx)->push_back(*f);
         };
@@ -177,6 +180,8 @@ class Machine
     int fd = -1;
     json_t *(*ports)(const char *socket) = nullptr;
     int (*synchronised)() = [] { return 1; };
+    const char *peer = nullptr;
+    int (*probe)(const char *, const char *, struct probe *) = nullptr;
 };
 
 json_t *disputed(const char *conflict)
@@ -222,6 +227,30 @@ TEST(Doctor, SaysThatWorkersHaveCpusAndAddressesAreOurs)
     m.ports = [](const char *) { return disputed(""); };
     EXPECT_NE(said(m.look()).find("0 workers: of 2 on this machine"), std::string::npos);
     EXPECT_NE(said(m.look()).find("0 addresses: no other station"), std::string::npos);
+}
+
+TEST(Doctor, AsksThePeer)
+{
+    Machine m;
+    auto asked = [](const char *, const char *host, struct probe *out) {
+        bool there = strcmp(host, "10.0.0.7") == 0;
+
+        *out = {there ? 0 : -EHOSTUNREACH, true, 1234567, "", false, "", ""};
+        return strcmp(host, "gone") == 0 ? -ENOTCONN : 0;
+    };
+
+    EXPECT_EQ(said(m.look()).find(" peer: "), std::string::npos) << "nobody asked for a peer";
+    m.probe = asked;
+    m.peer = "10.0.0.7";
+    EXPECT_NE(said(m.look()).find("0 peer: 10.0.0.7: a daemon answers, after 1.23 ms | "),
+              std::string::npos)
+        << said(m.look());
+    m.peer = "10.0.0.8";
+    EXPECT_NE(said(m.look()).find("2 peer: 10.0.0.8: no answer: no host answers ARP"),
+              std::string::npos);
+    EXPECT_NE(said(m.look()).find("| check that the host is up"), std::string::npos);
+    m.peer = "gone";
+    EXPECT_NE(said(m.look()).find("2 peer: gone cannot be asked"), std::string::npos);
 }
 
 struct Ailment {

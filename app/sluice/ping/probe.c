@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See probe.h. */
+#include "sluice/ping/probe.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "sluice/view/view.h"
+
+#define COUNTERS_MAX 128
+
+/* Counters of dropped frames, summed over all ports and workers. */
+struct drops {
+    uint32_t n;
+    char name[COUNTERS_MAX][32];
+    uint64_t count[COUNTERS_MAX];
+};
+
+static void drop_add(struct drops *d, const char *name, uint64_t n)
+{
+    uint32_t i = 0;
+
+    while (i < d->n && strcmp(d->name[i], name) != 0)
+        i++;
+    if (i == COUNTERS_MAX)
+        return;
+    if (i == d->n) {
+        snprintf(d->name[i], sizeof d->name[i], "%s", name);
+        d->count[i] = 0;
+        d->n++;
+    }
+    d->count[i] += n;
+}
+
+/* A list of the daemon, on which the caller calls json_decref(); NULL: it cannot be had. */
+static json_t *list(struct loop *l, const char *source)
+{
+    char err[256];
+    int status;
+    json_t *rows = NULL, *top = daemon_list(l->session, source, &rows, &status, err, sizeof err);
+
+    json_incref(rows);
+    json_decref(top);
+    return top != NULL ? rows : NULL;
+}
+
+static void drops_read(struct loop *l, struct drops *d)
+{
+    json_t *ports = list(l, "ports"), *port, *worker, *value;
+    size_t i, k;
+    const char *name;
+
+    d->n = 0;
+    json_array_foreach(ports, i, port)
+    {
+        json_array_foreach(json_object_get(port, "workers"), k, worker)
+        {
+            json_object_foreach(json_object_get(worker, "host"), name, value)
+            {
+                if (strncmp(name, "drop_", 5) == 0)
+                    drop_add(d, name, (uint64_t)json_integer_value(value));
+            }
+        }
+    }
+    json_decref(ports);
+}
+
+/* Both lists have the same order. */
+static void drops_compare(const struct drops *before, const struct drops *after, char *out,
+                          size_t out_len)
+{
+    size_t len = 0;
+
+    out[0] = '\0';
+    for (uint32_t i = 0; i < after->n && i < before->n && len < out_len; i++)
+        if (after->count[i] > before->count[i])
+            len += (size_t)snprintf(out + len, out_len - len, "%s%s %llu", len > 0 ? ", " : "",
+                                    after->name[i],
+                                    (unsigned long long)(after->count[i] - before->count[i]));
+}
+
+/* The address of "HOST", "HOST:SERVICE" or "[HOST]:SERVICE", as it is written. */
+static void host_part(const char *host, char *out, size_t out_len)
+{
+    const char *colon = strrchr(host, ':');
+    bool bracket = host[0] == '[';
+    size_t len = strlen(host);
+
+    if (bracket)
+        len = strcspn(++host, "]");
+    else if (colon != NULL && strchr(host, ':') == colon)
+        len = (size_t)(colon - host);
+    snprintf(out, out_len, "%.*s", (int)len, host);
+}
+
+/* What the daemon knows of a peer with a key at this address. */
+static void secured_read(struct loop *l, const char *host, char *out, size_t out_len)
+{
+    json_t *peers = list(l, "peers"), *peer;
+    char address[64];
+    size_t i;
+
+    host_part(host, address, sizeof address);
+    out[0] = '\0';
+    json_array_foreach(peers, i, peer)
+    {
+        for (int f = 0; f < 2; f++) {
+            const char *text =
+                json_string_value(json_object_get(peer, f == 0 ? "address" : "address6"));
+
+            if (text != NULL && strcmp(text, address) == 0)
+                snprintf(out, out_len, "%s", json_string_value(json_object_get(peer, "state")));
+        }
+    }
+    json_decref(peers);
+}
+
+/* Has the host answered ARP or neighbour discovery? 1, 0, or -1: not known, as it is not asked, but
+ * the gateway to it is, or this user may not see it. */
+static int neighbor_answers(struct loop *l, const char *host)
+{
+    json_t *rows = list(l, "neigh"), *row;
+    char address[64];
+    int answers = -1;
+    size_t i;
+
+    host_part(host, address, sizeof address);
+    json_array_foreach(rows, i, row)
+    {
+        const char *text = json_string_value(json_object_get(row, "address")),
+                   *mac = json_string_value(json_object_get(row, "mac"));
+
+        if (text != NULL && mac != NULL && strcmp(text, address) == 0)
+            answers = answers == 1 || mac[0] != '\0';
+    }
+    json_decref(rows);
+    return answers;
+}
+
+/* Looks for what stands in the way. */
+static void failure_look(struct loop *l, const char *host, const struct drops *before,
+                         struct probe *out)
+{
+    static struct drops after;
+    int answers = neighbor_answers(l, host);
+
+    drops_read(l, &after);
+    drops_compare(before, &after, out->drops, sizeof out->drops);
+    secured_read(l, host, out->secured, sizeof out->secured);
+    out->neighbor = answers == 1;
+    if (out->status == -ETIMEDOUT && answers == 0) /* our wait was shorter than the daemon's */
+        out->status = -EHOSTUNREACH;
+}
+
+/* Waits for the completion of the opening. Returns its status, or -ETIMEDOUT, -EINTR, -ENOTCONN. */
+static int answer_wait(struct loop *l, uint64_t end)
+{
+    struct sluice_completion c;
+
+    while (loop_signal() == 0) {
+        int n = sluice_poll(l->session, &c, 1, 0);
+
+        if (n < 0)
+            return -ENOTCONN;
+        if (n > 0 && c.op == SLUICE_OP_CONNECT)
+            return c.status;
+        if (loop_now() >= end)
+            return -ETIMEDOUT;
+        if (n == 0)
+            loop_wait(l, -1, end - loop_now());
+    }
+    return -EINTR;
+}
+
+int probe_run(struct loop *l, const char *host, uint64_t wait_ns, struct probe *out)
+{
+    static struct drops before;
+    struct sluice_conn *conn;
+    char target[300];
+    uint64_t begin;
+    int rc;
+
+    *out = (struct probe){.sent = true};
+    host_part(host, target, sizeof target);
+    if (strlen(target) == strlen(host)) /* no service is given */
+        snprintf(target, sizeof target, strchr(host, ':') != NULL ? "[%s]:%d" : "%s:%d", host,
+                 PROBE_SERVICE);
+    else
+        snprintf(target, sizeof target, "%s", host);
+    drops_read(l, &before);
+    begin = loop_now();
+    rc = sluice_connect(l->session, target, 0, 0, &conn);
+    if (rc == -ENOTCONN)
+        return rc;
+    if (rc < 0) {
+        out->sent = false;
+        out->status = rc;
+        snprintf(out->why, sizeof out->why, "%s", sluice_error(l->session));
+        return 0;
+    }
+    out->status = answer_wait(l, begin + wait_ns);
+    out->round_trip_ns = loop_now() - begin;
+    if (out->status == -ECONNREFUSED) /* nobody listens: a daemon says so */
+        out->status = 0;
+    if (out->status != 0 && out->status != -ENOTCONN)
+        failure_look(l, host, &before, out);
+    sluice_conn_close(conn);
+    return out->status == -ENOTCONN ? -ENOTCONN : 0;
+}
+
+/* ---- what it means ------------------------------------------------------------------------ */
+
+static void silence_explain(const struct probe *p, struct probe_finding *out)
+{
+    bool asked = strcmp(p->secured, "asked, no answer") == 0;
+
+    if (strncmp(p->secured, "its answers cannot", 18) == 0) {
+        snprintf(out->text, sizeof out->text, "%s", p->secured);
+        snprintf(out->cure, sizeof out->cure,
+                 "copy shared_key_file of one host to the other, and reload both");
+    } else if (p->secured[0] != '\0') {
+        snprintf(out->text, sizeof out->text, "%s",
+                 asked ? "the host does not answer our handshake"
+                       : "nothing comes back under the keys that were agreed on");
+        snprintf(out->cure, sizeof out->cure,
+                 "start sluiced there; give each of both hosts the other's public_key (sluice key "
+                 "public), and the address that it sends from; let UDP port 47800 through "
+                 "firewalls, both ways; compare the clocks");
+    } else {
+        snprintf(out->text, sizeof out->text, "nothing comes back%s",
+                 p->neighbor ? ", though the host answers ARP or neighbour discovery" : "");
+        snprintf(out->cure, sizeof out->cure,
+                 "start sluiced there; let UDP port 47800 through firewalls, both ways; a daemon "
+                 "whose port has security = required answers only hosts whose public_key it has");
+    }
+}
+
+void probe_explain(const struct probe *p, struct probe_finding *out)
+{
+    size_t len;
+
+    out->cure[0] = '\0';
+    if (!p->sent) {
+        snprintf(out->text, sizeof out->text, "our daemon does not try: %s", p->why);
+    } else if (p->status == -EHOSTUNREACH) {
+        snprintf(out->text, sizeof out->text,
+                 "no host answers ARP or neighbour discovery for it, or for the gateway to it");
+        snprintf(out->cure, sizeof out->cure,
+                 "check that the host is up, its address, the VLAN (vlan) and the cable; sluice "
+                 "show neigh lists who answers");
+    } else if (p->status == -ETIMEDOUT) {
+        silence_explain(p, out);
+    } else {
+        snprintf(out->text, sizeof out->text, "%s", sluice_status_text(p->status));
+    }
+    len = strlen(out->text);
+    if (p->drops[0] != '\0')
+        snprintf(out->text + len, sizeof out->text - len,
+                 "; meanwhile our host dropped frames (doc/counters.md): %s", p->drops);
+}
