@@ -17,7 +17,8 @@ static const char *const goldens[] = {
     "# all of the daemon\n[daemon]\nsocket = /run/s\neal = -l 0,1 --in-memory\nsocket_group = "
     "sluice\n"
     "control_interval = 2ms\nquota = 4G\nquota_total = 0\nlock = no\nsessions = 16\nidle = sleep\n"
-    "control_lcore = 3\nlog_level = info\nlog_format = json\ncipher = aes-256-gcm\ncipher_library = libcrypto\n" PORT,
+    "control_lcore = 3\nlog_level = info\nlog_format = json\ncipher = aes-256-gcm\ncipher_library "
+    "= libcrypto\n" PORT,
     PORT "exception = tap0\ngateway = 10.0.0.254\nneighbor = 10.0.0.9 02:00:00:00:00:fe, 10.0.0.8 "
          "02:00:00:00:00:fd\nmac = 02:00:00:00:00:01\nmtu = 9000\nvlan = 100\nudp_port = 7\n"
          "source_ports = 100-200\nworkers = 2\nlcores = 1,3-3\nqueue_size = 64\nchecksum = none\n"
