@@ -175,6 +175,7 @@ json_t *show_port_queue(const struct port_queue *q)
 static void put_addresses(json_t *o, const struct config_port *cfg)
 {
     static const char *const names[] = {"address", "address6"};
+    static const char *const gateways[] = {"gateway", "gateway6"};
     char addr[ADDR_TEXT_MAX], text[ADDR_TEXT_MAX + 8];
     int f;
 
@@ -184,6 +185,8 @@ static void put_addresses(json_t *o, const struct config_port *cfg)
         snprintf(text, sizeof text, "%s/%u", addr_format(&cfg->address[f].addr, addr),
                  cfg->address[f].len);
         put_text(o, names[f], text);
+        if (!addr_is_unset(&cfg->gateway[f]))
+            put_text(o, gateways[f], addr_format(&cfg->gateway[f], addr));
     }
 }
 
