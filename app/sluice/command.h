@@ -14,6 +14,7 @@ struct command {
 
 int command_send(int argc, char **argv);
 int command_recv(int argc, char **argv);
+int command_cp(int argc, char **argv);
 int command_perf(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_top(int argc, char **argv);
@@ -26,6 +27,7 @@ int command_key(int argc, char **argv);
 
 extern const char command_send_help[];
 extern const char command_recv_help[];
+extern const char command_cp_help[];
 extern const char command_perf_help[];
 extern const char command_show_help[];
 extern const char command_top_help[];

@@ -14,6 +14,13 @@
 /* Global, since a signal handler gets no context. */
 static volatile sig_atomic_t loop_stop;
 static int loop_stop_fd = -1;
+static int loop_end_code;
+
+static struct {
+    int fd; /* -1: none */
+    void (*ready)(void *context);
+    void *context;
+} loop_watched = {.fd = -1};
 
 static void loop_handler(int signal_number)
 {
@@ -33,6 +40,8 @@ void loop_signals(void)
     struct sigaction before;
     unsigned i;
 
+    if (loop_stop_fd >= 0)
+        return;
     signal(SIGPIPE, SIG_IGN);
     loop_stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     for (i = 0; i < sizeof ends / sizeof *ends; i++) {
@@ -71,21 +80,42 @@ int loop_signal(void)
     return loop_stop;
 }
 
+void loop_end(int code)
+{
+    if (loop_end_code == 0)
+        loop_end_code = code;
+}
+
+int loop_code(void)
+{
+    return loop_stop != 0 ? 128 + loop_stop : loop_end_code;
+}
+
+void loop_watch(int fd, void (*ready)(void *context), void *context)
+{
+    loop_watched.fd = fd;
+    loop_watched.ready = ready;
+    loop_watched.context = context;
+}
+
 bool loop_wait(struct loop *l, int extra_fd, uint64_t timeout_ns)
 {
     struct pollfd p[] = {{.fd = l->fd, .events = POLLIN},
                          {.fd = loop_stop_fd, .events = POLLIN},
-                         {.fd = extra_fd, .events = POLLIN}};
+                         {.fd = extra_fd, .events = POLLIN},
+                         {.fd = loop_watched.fd, .events = POLLIN}};
     struct timespec t = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
                          .tv_nsec = (long)(timeout_ns % 1000000000u)};
 
     uint64_t count;
 
     /* ppoll() skips a negative descriptor. */
-    if (ppoll(p, 3, timeout_ns == UINT64_MAX ? NULL : &t, NULL) <= 0)
+    if (ppoll(p, 4, timeout_ns == UINT64_MAX ? NULL : &t, NULL) <= 0)
         return false;
     /* Drain the eventfd: a command that goes on after a signal must be able to sleep here again. */
     if (p[1].revents != 0 && read(loop_stop_fd, &count, sizeof count) < 0)
         return false;
+    if (p[3].revents != 0)
+        loop_watched.ready(loop_watched.context);
     return (p[2].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) != 0;
 }

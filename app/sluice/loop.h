@@ -18,7 +18,8 @@
 
 struct loop {
     struct sluice *session;
-    int fd; /* sluice_fd() of the session: readable when sluice_poll() may have something */
+    int fd; /* sluice_fd() of the session: readable when sluice_poll() may have something; -1: there
+               is no session */
 };
 
 /* Opens the session and catches the signals. Returns an exit code; the error is printed. */
@@ -29,10 +30,19 @@ void loop_signals(void);
 
 /* The signal that asked to stop; 0: none. */
 int loop_signal(void);
+/* Asks to stop with this exit code, as a signal does. The first code counts. */
+void loop_end(int code);
+/* The exit code with which to stop: 128 + the signal, or that of loop_end(); 0: go on. */
+int loop_code(void);
+
+/* Has loop_wait() also wait for fd, and call ready(context) when fd is readable or at its end. fd
+ * -1: for no descriptor any more. */
+void loop_watch(int fd, void (*ready)(void *context), void *context);
 
 /*
- * Sleeps until the session has completions, extra_fd (-1: none) is readable or at its end, a signal
- * comes, or timeout_ns has passed (UINT64_MAX: no limit). Returns true if extra_fd is ready.
+ * Sleeps until the session has completions, extra_fd (-1: none) or the descriptor of loop_watch()
+ * is readable or at its end, a signal comes, or timeout_ns has passed (UINT64_MAX: no limit).
+ * Returns true if extra_fd is ready.
  *
  * May return at once without any of these, unless the last sluice_poll() took nothing and no other
  * call that waits for the daemon came after it: the session's descriptor may still be readable.

@@ -14,6 +14,7 @@ static const char help[] =
     "Transfers data at the rate that the receiver grants, through a running sluiced.\n"
     "\n"
     "Commands:\n"
+    "  cp [-r] SRC... DST                       copy files; SRC or DST is HOST:PATH\n"
     "  send [-r] FILE|DIR|- [...] HOST[:PORT]   send files, directories or stdin\n"
     "  recv [-o DIR|FILE|-] [--once]            receive files and check their hashes\n"
     "  perf server                              wait for throughput tests\n"
@@ -33,11 +34,10 @@ static const char help[] =
     "      --version                            show the versions of sluice and DPDK\n"
     "\"sluice COMMAND --help\" shows the options of a command.\n"
     "\n"
-    "Examples (first the receiver, 10.0.0.1, then the sender):\n"
+    "Examples (of two lines, first the receiver, 10.0.0.1, then the sender):\n"
+    "  sluice cp -r photos host:backup\n"
     "  sluice recv -o incoming\n"
     "  sluice send -r photos 10.0.0.1\n"
-    "  sluice recv -o - | tar x\n"
-    "  tar c src | sluice send - 10.0.0.1\n"
     "  sluice perf server --one-off\n"
     "  sluice perf client -t 10 10.0.0.1\n"
     "\n"
@@ -51,8 +51,8 @@ static const char help[] =
     }
 
 static const struct command commands[] = {
-    COMMAND(send),    COMMAND(recv),   COMMAND(perf),   COMMAND(show), COMMAND(top), COMMAND(exec),
-    COMMAND(console), COMMAND(reload), COMMAND(doctor), COMMAND(ping), COMMAND(key),
+    COMMAND(cp),   COMMAND(send),    COMMAND(recv),   COMMAND(perf),   COMMAND(show), COMMAND(top),
+    COMMAND(exec), COMMAND(console), COMMAND(reload), COMMAND(doctor), COMMAND(ping), COMMAND(key),
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 

@@ -9,12 +9,18 @@
 
 /* Global, since the process has one stderr. */
 static bool bar_shown;
+static void (*divert_line)(void *context, bool error, const char *text);
+static void *divert_context;
 
-static void say_line(const char *format, va_list args)
+static void say_line(bool error, const char *format, va_list args)
 {
     char line[2048];
 
     vsnprintf(line, sizeof line, format, args);
+    if (divert_line != NULL) {
+        divert_line(divert_context, error, line);
+        return;
+    }
     fprintf(stderr, "%ssluice: %s\n", bar_shown ? "\r\033[K" : "", line);
     bar_shown = false;
 }
@@ -24,7 +30,7 @@ int say_error(int code, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say_line(format, args);
+    say_line(true, format, args);
     va_end(args);
     return code;
 }
@@ -34,8 +40,14 @@ void say_note(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say_line(format, args);
+    say_line(false, format, args);
     va_end(args);
+}
+
+void say_divert(void (*line)(void *context, bool error, const char *text), void *context)
+{
+    divert_line = line;
+    divert_context = context;
 }
 
 void say_bar(const char *text)

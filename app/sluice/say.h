@@ -25,6 +25,9 @@ __attribute__((format(printf, 2, 3))) int say_error(int code, const char *format
 /* Writes a remark that is no error: "sluice: ...". */
 __attribute__((format(printf, 1, 2))) void say_note(const char *format, ...);
 
+/* Hands each line to `line`, without "sluice: ", instead of writing it to stderr. */
+void say_divert(void (*line)(void *context, bool error, const char *text), void *context);
+
 /* Replaces the progress bar on the terminal; "" clears it. */
 void say_bar(const char *text);
 

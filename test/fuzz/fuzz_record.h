@@ -23,7 +23,7 @@ enum record_step {
 };
 
 struct fuzz_record_counts {
-    uint64_t decoded[9];  /* by enum record_type */
+    uint64_t decoded[10]; /* by enum record_type */
     uint64_t refused;     /* bytes that are no record */
     uint64_t broken;      /* connections that ended because of a record */
     uint64_t results[16]; /* by enum record_code */

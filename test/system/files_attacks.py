@@ -3,15 +3,8 @@
 import os
 
 from . import files_raw as raw
-from .files_cases import (ADDR_B, BUILD, LOCAL, REMOTE, SOCK_A, SOCK_B, TRANSFER, Run, Skip, case, make,
-                          port, recv, send)
-
-
-def attacker(sock: str) -> raw.Raw:
-    try:
-        return raw.Raw(raw.library(BUILD), sock)
-    except (OSError, IndexError) as why:
-        raise Skip(f"libsluice.so cannot be loaded: {why}") from why
+from .files_cases import (ADDR_B, LOCAL, REMOTE, SOCK_A, SOCK_B, TRANSFER, Run, attacker, case, make, port, recv,
+                          send)
 
 
 EMPTY_HASH = bytes.fromhex("99aa06d3014798d86001c324468d497f") + bytes(8)

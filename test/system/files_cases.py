@@ -2,6 +2,7 @@
 """Functions that the cases of files_test.py share: they run `sluice`, compare trees and run the cases."""
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from typing import IO, ClassVar
+
+from . import files_raw as raw
 
 BUILD = os.environ.get("SLUICE_BUILD", "build")
 SOCK_A = os.environ.get("SLUICE_SOCK_A", "")
@@ -139,6 +142,25 @@ def feeding(*args: object) -> tuple[Run, int]:
     run = send(*args, stdin=reader)
     os.close(reader)
     return run, writer
+
+
+def attacker(sock: str) -> raw.Raw:
+    """A session that may send what `sluice` never sends."""
+    try:
+        return raw.Raw(raw.library(BUILD), sock)
+    except (OSError, IndexError) as why:
+        raise Skip(f"libsluice.so cannot be loaded: {why}") from why
+
+
+def without_override() -> tuple[str, ...]:
+    """Words before a command that make even root obey permissions."""
+    tool = shutil.which("setpriv", path="/usr/bin:/bin")
+    if os.geteuid() != 0:
+        return ()
+    if tool is None:
+        raise Skip("setpriv is missing")
+    members = str(os.stat(SOCK_A).st_gid)  # who may use the daemon
+    return (tool, "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all", "--groups", members)
 
 
 def make(folder: str, name: str, content: bytes) -> str:

@@ -10,7 +10,7 @@ import time
 
 from .files_cases import (ADDR_B, DAEMON, INTERRUPT, LOCAL, MIB, OK, PEER, REMOTE, RESOURCE, SOCK_A,
                           SOCK_B, TRANSFER, USAGE, Run, Skip, case, feeding, make, parts, port, recv,
-                          same_file, send, wait_for)
+                          same_file, send, wait_for, without_override)
 
 
 @case("missing file: nothing is sent")
@@ -23,17 +23,6 @@ def missing(folder: str) -> None:
 @case("a directory without -r")
 def not_recursive(folder: str) -> None:
     send(folder, f"{ADDR_B}:{port()}").expect(LOCAL, "is a directory", "-r")
-
-
-def without_override() -> tuple[str, ...]:
-    """Words before a command that make even root obey permissions."""
-    tool = shutil.which("setpriv", path="/usr/bin:/bin")
-    if os.geteuid() != 0:
-        return ()
-    if tool is None:
-        raise Skip("setpriv is missing")
-    members = str(os.stat(SOCK_A).st_gid)  # who may use the daemon
-    return (tool, "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all", "--groups", members)
 
 
 @case("an unreadable file, an unreadable directory in a tree: the rest arrives")
@@ -111,7 +100,7 @@ def usage(folder: str) -> None:
     for args in (("frobnicate",), ("send",), ("send", path), ("send", "--frob", path, ADDR_B),
                  ("send", "--buffers", "0", path, ADDR_B), ("send", "--buffers", "x", path, ADDR_B),
                  ("send", "--name", "../x", "-", ADDR_B), ("send", "-", "-", ADDR_B),
-                 ("send", "--buffers"), ("recv", "name"), ("recv", "-p", "0"),
+                 ("send", "--buffers"), ("recv", "name"), ("recv", "-p", "x"),
                  ("recv", "-p", "65536"), ("recv", "--count", "0"), ("show",),
                  ("show", "nonsense"), ("perf",), ("perf", "client"),
                  ("perf", "client", "-t", "1", "-n", "1", ADDR_B),
@@ -125,7 +114,7 @@ def usage(folder: str) -> None:
 
 @case("help and version")
 def helps(_folder: str) -> None:
-    for args in (("--help",), ("send", "--help"), ("recv", "--help"), ("perf", "--help"),
+    for args in (("--help",), ("cp", "--help"), ("send", "--help"), ("recv", "--help"), ("perf", "--help"),
                  ("perf", "client", "--help"), ("perf", "server", "-h"), ("show", "--help")):
         run = Run(*args)
         run.expect(OK)

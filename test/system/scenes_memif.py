@@ -222,3 +222,11 @@ if script_exists("files_test"):
         env, daemons = _script_env(testbed, context)
         run_script(testbed, "files_test", env, timeout_s=600)
         _stop(daemons)
+
+
+if script_exists("copies/copies_test"):
+    @scene("files: copies to and from another host, over a remote shell")
+    def copies(testbed: Testbed, context: Context) -> None:
+        env, daemons = _script_env(testbed, context)
+        run_script(testbed, "copies/copies_test", env, timeout_s=600)
+        _stop(daemons)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ssh through the exception port: so an administrator reaches a machine whose only NIC the daemon has."""
+"""ssh through the exception port: so an administrator reaches a machine whose only NIC the daemon has. ssh as the
+remote shell of `sluice cp`."""
 import hashlib
 import json
 import os
 import shutil
+import signal
 import threading
 
+from testbed import net
 from .harness import Context, Skip, TestbedError, scene
 from testbed.baselines import PORT, ssh_key, ssh_server
-from testbed.pair import ADDR_B
+from testbed.pair import ADDR_B, memif_pair
 from testbed.process import Process, Testbed, until
 from .scenes_exception import VETH, pair
 
@@ -30,11 +33,15 @@ def _give(pipe: int, data: bytes) -> None:
         f.write(data)
 
 
-@scene("exception port: ssh to its kernel while a transfer runs", netns=True)
-def ssh_beside_transfer(testbed: Testbed, context: Context) -> None:
+def _need_dropbear() -> None:
     for tool in ("dropbear", "dbclient", "dropbearkey"):
         if shutil.which(tool) is None:
             raise Skip(f"{tool} is missing; scripts/setup installs it")
+
+
+@scene("exception port: ssh to its kernel while a transfer runs", netns=True)
+def ssh_beside_transfer(testbed: Testbed, context: Context) -> None:
+    _need_dropbear()
     (a, b), (ka, kb) = pair(testbed, context, VETH, keys={"capacity": "40Mbit"})
     (mine, public), (host, _) = ssh_key(testbed, "mine"), ssh_key(testbed, "host")
     ssh_server(testbed, kb, public, host)
@@ -52,5 +59,45 @@ def ssh_beside_transfer(testbed: Testbed, context: Context) -> None:
     waiting.check(30)
     if result["wrong_bytes"] != 0 or result["bytes"] != 16 << 20:
         raise TestbedError(f"{result['bytes']} bytes, {result['wrong_bytes']} of them wrong")
+    for daemon in (a, b):
+        daemon.stop()
+
+
+@scene("sluice cp over ssh: push, pull, and a far end that ends with its session", netns=True)
+def copies_over_ssh(testbed: Testbed, context: Context) -> None:
+    _need_dropbear()
+    a, b = memif_pair(testbed, context.build)
+    ns = net.namespace(testbed, "ssh")
+    (mine, public), (host, _) = ssh_key(testbed, "mine"), ssh_key(testbed, "host")
+    server = ssh_server(testbed, ns, public, host)
+    program = os.path.abspath(context.build.program("sluice"))
+
+    def cp(*args: str, stdin: int | None = None) -> Process:
+        return testbed.start("cp", [program, "cp", "--socket", a.socket, "-e", f"dbclient -y -y -i {mine} -p {PORT}",
+                                    "--remote-path", f"env SLUICE_SOCKET={b.socket} {program}", *args], ns=ns,
+                             env={"HOME": testbed.dir}, stdin=stdin)
+
+    name, data = testbed.path("it's a $(file)"), os.urandom(SESSION_BYTES)
+    with open(name, "wb") as f:
+        f.write(data)
+    there, back = testbed.path("there and"), testbed.path("back")
+    cp(name, f"root@127.0.0.1:{there}").check(60)
+    cp(f"root@127.0.0.1:{there}", back).check(60)
+    with open(back, "rb") as copied:
+        if copied.read() != data:
+            raise TestbedError("the file that came back is another")
+    reading, writing = os.pipe()
+    copying = cp("-", f"root@127.0.0.1:{testbed.path('unfinished')}", stdin=reading)
+    os.close(reading)
+    os.write(writing, data[:60000])
+    until(lambda: any(x.startswith(".unfinished.part-") for x in os.listdir(testbed.dir)), 30, "a part",
+          process=copying)
+    copying.signal(signal.SIGKILL)
+    until(lambda: not any("unfinished" in x for x in os.listdir(testbed.dir)), 30, "the far end removes the part")
+    os.close(writing)
+    server.signal(signal.SIGTERM)
+    server.wait(10)
+    if cp(name, f"root@127.0.0.1:{there}").wait(60) != 4:
+        raise TestbedError("nobody can log in, but the exit status is not 4")
     for daemon in (a, b):
         daemon.stop()

@@ -178,7 +178,7 @@ static int part_file_put(struct part_file *p, const uint8_t *data, uint64_t len)
         ssize_t n = p->fd < 0 ? write(p->destination->stream_fd, data, len)
                               : pwrite(p->fd, data, len, (off_t)p->at_bytes);
 
-        if (n < 0 && errno == EINTR && loop_signal() == 0)
+        if (n < 0 && errno == EINTR && loop_code() == 0)
             continue;
         if (n < 0)
             return -errno;

@@ -2,7 +2,7 @@
 /* The records of the file protocol. Layout of the header, in bytes:
  *
  *  0 magic  4 version  5 type  6 flags  8 len  12 mode or code  16 file  24 offset  32 size
- * 40 mtime: seconds (8), nanoseconds (4), zero (4); or hash (16)  56 zero (8)
+ * 40 mtime: seconds (8), nanoseconds (4), zero (4); or hash or token (16)  56 zero (8)
  */
 #include "sluice/files/record.h"
 
@@ -49,6 +49,7 @@ static const struct record_shape {
     [RECORD_DIR] = {HAS_MODE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX},
     [RECORD_END_ALL] = {HAS_SIZE, 0, 0},
     [RECORD_RESULT] = {HAS_MODE | HAS_SIZE | HAS_FILE, 0, RECORD_MESSAGE_MAX},
+    [RECORD_TOKEN] = {HAS_HASH, 0, 0},
 };
 
 static void put16(uint8_t *p, uint16_t v)
@@ -167,7 +168,7 @@ int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char
     memset(r, 0, sizeof *r);
     *why = "unknown type";
     r->type = bytes[AT_TYPE];
-    if (r->type < RECORD_OFFER || r->type > RECORD_RESULT)
+    if (r->type < RECORD_OFFER || r->type >= RECORD_TYPES)
         return -EINVAL;
     has = record_shapes[r->type].fields;
     r->flags = get16(bytes + AT_FLAGS);
@@ -202,18 +203,17 @@ static const char *const record_texts[RECORD_CODES][2] = {
     [RECORD_OK] = {"received", "nothing to do"},
     [RECORD_BAD_NAME] = {"the name is refused", "rename it"},
     [RECORD_IN_THE_WAY] = {"something else has this name",
-                           "remove it or choose another -o at the receiver"},
-    [RECORD_DENIED] = {"no permission", "choose another -o at the receiver"},
-    [RECORD_NO_SPACE] = {"no space left", "make room or choose another -o at the receiver"},
+                           "remove it, or choose another place at the receiver"},
+    [RECORD_DENIED] = {"no permission", "choose another place at the receiver"},
+    [RECORD_NO_SPACE] = {"no space left", "make room, or choose another place at the receiver"},
     [RECORD_IO] = {"it cannot be written", "check the disk, or the reader, at the receiver"},
     [RECORD_CORRUPT] = {"what arrived differs from what was sent", "send it again"},
-    [RECORD_ONE_FILE] = {"the receiver takes a single file",
-                         "let it receive into a directory (-o DIR)"},
+    [RECORD_ONE_FILE] = {"the receiver takes a single file", "let it receive into a directory"},
     [RECORD_DROPPED] = {"given up by the sender", "see its output"},
     [RECORD_EXISTS] = {"a file of this name exists and was kept",
-                       "rename it, or let the receiver replace files (sluice recv --overwrite)"},
+                       "rename it, or let the receiver replace files (--overwrite)"},
     [RECORD_TOO_LARGE] = {"it is larger than the receiver takes",
-                          "let the receiver take larger files (sluice recv --max-size)"},
+                          "let the receiver take larger files (--max-size)"},
 };
 
 const char *record_code_cause(uint32_t code)

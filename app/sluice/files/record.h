@@ -23,6 +23,7 @@
 #define RECORD_MESSAGE_MAX  512
 #define RECORD_ANSWER_MAX   16384 /* bytes of a request that carries RESULT records */
 #define RECORD_HASH_BYTES   16
+#define RECORD_TOKEN_BYTES  16
 #define RECORD_SIZE_UNKNOWN 1 /* flag of OFFER */
 
 enum record_type {
@@ -34,6 +35,8 @@ enum record_type {
     RECORD_DIR,       /* name, mode, mtime: a directory; sent after its content */
     RECORD_END_ALL,   /* size: number of OFFER and DIR records before it */
     RECORD_RESULT,    /* code, message: how a file or directory ended at the receiver */
+    RECORD_TOKEN,     /* token: the sender is the one that the receiver waits for; comes first */
+    RECORD_TYPES,
 };
 
 enum record_code {
@@ -61,7 +64,8 @@ struct record {
     uint64_t size;   /* bytes of the file or the HOLE; END_ALL: number of OFFER and DIR records */
     int64_t mtime_s; /* OFFER, DIR */
     uint32_t mtime_ns;
-    uint8_t hash[RECORD_HASH_BYTES]; /* END_FILE: XXH3-128 of the content, canonical */
+    uint8_t hash[RECORD_HASH_BYTES]; /* END_FILE: XXH3-128 of the content, canonical; TOKEN: the
+                                        token */
 };
 
 /* Writes the header. */

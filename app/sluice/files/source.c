@@ -97,7 +97,7 @@ int64_t source_read(struct source *s, void *to, size_t len)
         }
         n = s->stream ? read(s->fd, (char *)to + done, piece)
                       : pread(s->fd, (char *)to + done, piece, (off_t)s->at_bytes);
-        if (n < 0 && errno == EINTR && loop_signal() == 0)
+        if (n < 0 && errno == EINTR && loop_code() == 0)
             continue;
         if (n < 0 && errno == EAGAIN && done > 0)
             break; /* another process has read what poll() saw */

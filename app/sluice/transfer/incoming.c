@@ -123,6 +123,12 @@ void incoming_complete(struct incoming *in, const struct sluice_completion *c)
         incoming_broken(in, c->status);
 }
 
+/* The sender, for messages. */
+static const char *incoming_peer(const struct incoming *in, const struct sluice_stats *t)
+{
+    return in->copy != NULL && in->copy->host != NULL ? in->copy->host : t->peer;
+}
+
 /* A record cannot be carried out: the sender broke the file protocol (-EPROTO), or memory is short
  * here (-ENOMEM). Ends its connection, with a message. */
 static void incoming_refused(struct incoming *in, int err, const char *why)
@@ -134,12 +140,12 @@ static void incoming_refused(struct incoming *in, int err, const char *why)
     if (err == -ENOMEM)
         incoming_failed(in, say_error(SAY_RESOURCE,
                                       "%s: no memory for its data; end other programs here first",
-                                      t.peer));
+                                      incoming_peer(in, &t)));
     else
         incoming_failed(in, say_error(SAY_TRANSFER,
                                       "%s: invalid data from the sender (%s); use the same version "
                                       "of sluice on both sides",
-                                      t.peer, why));
+                                      incoming_peer(in, &t), why));
 }
 
 /* Carries out the next record of the request in slot `head`. Returns the bytes of work done; 0: the
@@ -192,6 +198,22 @@ static void incoming_wind_up(struct incoming *in)
         in->state = INCOMING_OVER;
 }
 
+int incoming_join(struct incoming *in)
+{
+    const char *why;
+    struct record r;
+
+    if (in->n_ready == 0)
+        return 0;
+    if (record_decode(incoming_slot(in, in->head), in->len[in->head], &r, &why) < 0 ||
+        r.type != RECORD_TOKEN || !copy_proves(in->copy, r.hash))
+        return -EACCES;
+    in->at_bytes = RECORD_HEADER_BYTES;
+    if (in->at_bytes == in->len[in->head])
+        incoming_pass(in);
+    return 1;
+}
+
 bool incoming_work(struct incoming *in, uint64_t max_bytes)
 {
     uint64_t done = 0;
@@ -201,7 +223,7 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
         return false;
     /* Requests that arrived before the connection broke are still read. */
     while (in->n_ready > 0 && done < max_bytes && !result_queue_many(&in->results) &&
-           in->status != -EPROTO && loop_signal() == 0) {
+           in->status != -EPROTO && loop_code() == 0) {
         done += incoming_step(in);
         if (in->at_bytes == in->len[in->head])
             incoming_pass(in);
@@ -220,12 +242,12 @@ static void incoming_mourn(struct incoming *in)
 {
     const char *cause =
         in->status == -ENOTCONN ? sluice_error(in->session) : sluice_status_text(in->status);
-    const char *peer = in->summary.stats.peer;
+    const char *peer = incoming_peer(in, &in->summary.stats);
     char safe[512];
 
     text_safe(safe, sizeof safe, in->name);
-    if (loop_signal() != 0)
-        incoming_failed(in, 128 + loop_signal());
+    if (loop_code() != 0)
+        incoming_failed(in, loop_code());
     else if (in->status != 0 && in->code == SAY_OK && in->in_file && !in->skipping)
         incoming_failed(in, say_error(say_code(in->status, true), "%s from %s: incomplete%s: %s",
                                       safe, peer, in->part.fd >= 0 ? ", removed" : "", cause));

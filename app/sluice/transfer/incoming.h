@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "sluice/files/part_file.h"
+#include "sluice/transfer/copy.h"
 #include "sluice/transfer/pack.h"
 #include "sluice/transfer/result_queue.h"
 #include "sluice/transfer/summary.h"
@@ -33,6 +34,7 @@ struct incoming {
     struct sluice *session;
     struct sluice_conn *conn;
     struct destination *destination;
+    const struct copy *copy; /* NULL: this is no end of sluice cp; set by receiver.c */
     uint32_t channel;
 
     uint8_t *memory; /* slots, then the memory of results */
@@ -64,6 +66,9 @@ void incoming_fini(struct incoming *in);
 /* Submits an accept with its receives. 0 or a negative errno. */
 int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel);
 void incoming_complete(struct incoming *in, const struct sluice_completion *c);
+/* Reads the token, which must be the first record. 1: it is the copy's; 0: nothing has arrived;
+ * -EACCES: the peer is not the sender for which this receiver waits. */
+int incoming_join(struct incoming *in);
 /* Reads at most about max_bytes of what arrived. True: there is more to read now. */
 bool incoming_work(struct incoming *in, uint64_t max_bytes);
 /* Closes the connection, finished or not. A file that is not whole is removed, with a message. */

@@ -23,14 +23,22 @@ static int incoming_exit(enum record_code code)
                : SAY_LOCAL;
 }
 
+/* Whether a file that was not received is an error to be printed here. In a copy, the near end
+ * prints it, and the sender says why it has dropped a file. */
+static bool incoming_says(const struct incoming *in, enum record_code code)
+{
+    return in->copy == NULL || (!copy_is_far(in->copy) && code != RECORD_DROPPED);
+}
+
 /* Reports how the file or directory ended: to the sender, and, if it failed, here. */
 static int incoming_result(struct incoming *in, enum record_code code, uint64_t size)
 {
     const char *why = code == RECORD_OK ? "" : in->part.why;
     char safe[512];
 
-    if (code != RECORD_OK) {
+    if (code != RECORD_OK)
         in->summary.failed++;
+    if (code != RECORD_OK && incoming_says(in, code)) {
         incoming_failed(in, incoming_exit(code));
         say_error(SAY_LOCAL, "%s: %s; %s", text_safe(safe, sizeof safe, in->name),
                   why[0] != 0 ? why : record_code_cause(code), record_code_cure(code));
@@ -55,6 +63,8 @@ static enum record_code incoming_name(struct incoming *in, const struct record *
     memcpy(in->name, data, r->len_bytes);
     in->name[r->len_bytes] = 0;
     in->part.why[0] = 0;
+    if (why == NULL && in->copy != NULL && !copy_asked(in->copy, in->name))
+        why = "it was not asked for";
     if (why == NULL)
         return RECORD_OK;
     snprintf(in->part.why, sizeof in->part.why, "%s", why);
@@ -130,6 +140,9 @@ int incoming_record(struct incoming *in, const struct record *r, const uint8_t *
     bool ends = r->type == RECORD_END_ALL;
     int err;
 
+    *why = "a token, which only sluice cp asks for";
+    if (r->type == RECORD_TOKEN)
+        return -EPROTO;
     *why = "a record out of order";
     if (in->end_all || r->type == RECORD_RESULT || in->in_file == (opens || ends))
         return -EPROTO;

@@ -3,13 +3,19 @@
 #include "sluice/transfer/receiver.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "console/text.h"
 #include "sluice/say.h"
 
 #define COMPLETIONS 64
+/* Where a free service is looked for: the dynamic ports of RFC 6335, section 6. */
+#define FREE_FIRST  49152
+#define FREE_COUNT  16384
+#define FREE_TRIES  64          /* a host has far fewer services than there are numbers */
 #define WORK_BYTES  (16u << 20) /* read from one sender before the next has its turn */
 
 static void receiver_failed(struct receiver *r, int code)
@@ -70,6 +76,7 @@ static struct incoming *receiver_inlet(struct receiver *r)
         sluice_free(r->loop.session, memory);
         return NULL;
     }
+    in->copy = r->options->copy;
     r->senders[r->n_senders++] = in;
     return in;
 }
@@ -90,7 +97,7 @@ static void receiver_accept(struct receiver *r)
         if (receiver_waiting(r, channel))
             continue;
         in = receiver_inlet(r);
-        err = in == NULL ? -ENOMEM : incoming_accept(in, r->options->port, channel);
+        err = in == NULL ? -ENOMEM : incoming_accept(in, r->port, channel);
         if (err == 0)
             continue;
         if (serving + others == 0) {
@@ -112,13 +119,29 @@ static void receiver_stop_accepting(struct receiver *r)
     uint32_t i;
 
     r->accepting = false;
-    sluice_unlisten(r->loop.session, r->options->port);
+    sluice_unlisten(r->loop.session, r->port);
     for (i = 0; i < r->n_senders; i++) {
         if (r->senders[i]->state != INCOMING_IDLE && !r->senders[i]->served) {
             incoming_close(r->senders[i]);
             summary_fini(&r->senders[i]->summary);
         }
     }
+}
+
+/* Whether a peer that has proved its address may become a sender. In a copy, it must show the
+ * token; if it shows anything else, it is a stranger, and its connection ends. */
+static bool receiver_knows(struct receiver *r, struct incoming *in)
+{
+    struct sluice_stats stats;
+    int known = r->options->copy == NULL ? 1 : incoming_join(in);
+
+    if (known < 0) {
+        in->state = INCOMING_OVER;
+        sluice_conn_stats(in->conn, &stats);
+        if (!r->options->common.quiet)
+            say_note("%s: refused: it is not the other end of this copy", stats.peer);
+    }
+    return known > 0;
 }
 
 /* Makes senders of the peers that have proved their address, up to options->senders. */
@@ -130,7 +153,7 @@ static void receiver_admit(struct receiver *r)
         struct incoming *in = r->senders[i];
 
         if (in->state != INCOMING_OPEN || !in->proved || in->served ||
-            receiver_peers(r, true) >= r->options->senders)
+            receiver_peers(r, true) >= r->options->senders || !receiver_knows(r, in))
             continue;
         in->served = true;
         r->served++;
@@ -181,6 +204,7 @@ static bool receiver_take(struct receiver *r)
 static void receiver_close(struct receiver *r, struct incoming *in)
 {
     const struct options *o = &r->options->common;
+    const struct copy *c = r->options->copy;
     struct flow f = {0};
 
     incoming_close(in);
@@ -190,9 +214,12 @@ static void receiver_close(struct receiver *r, struct incoming *in)
         r->past.tx_bytes += f.tx_bytes;
         r->past.repeats += f.repeats;
         progress_clear(&r->progress);
+        if (c != NULL && c->finish != NULL)
+            incoming_failed(in, c->finish(c->context, in->code));
+        in->summary.copy = c != NULL;
         if (o->json)
             summary_json(&in->summary, in->code, r->destination.stream_fd == 1 ? stderr : stdout);
-        if (in->code == SAY_OK && options_talk(o))
+        if (in->code == SAY_OK && options_talk(o) && !copy_is_far(c))
             summary_say(&in->summary);
         if (o->json && r->destination.stream_fd != 1)
             fflush(stdout);
@@ -237,14 +264,17 @@ static uint64_t receiver_timeout(const struct receiver *r)
 
 static void receiver_loop(struct receiver *r)
 {
-    bool more;
+    const struct copy *c = r->options->copy;
+    bool more, over;
     uint32_t i;
 
-    while (loop_signal() == 0) {
+    while (loop_code() == 0) {
         if (r->accepting)
             receiver_accept(r);
         if (!r->accepting && receiver_peers(r, true) == 0)
             return;
+        /* Whatever the far end has sent arrived before its end was known. */
+        over = c != NULL && c->over != NULL && c->over(c->context);
         more = receiver_take(r);
         receiver_admit(r);
         for (i = 0; i < r->n_senders; i++) {
@@ -256,15 +286,53 @@ static void receiver_loop(struct receiver *r)
             }
         }
         receiver_tick(r);
+        if (over && !more && r->served == 0)
+            return;
         if (!more)
             loop_wait(&r->loop, -1, receiver_timeout(r));
     }
 }
 
+/* Claims the service number, or a free one. */
+static int receiver_listen(struct receiver *r)
+{
+    int err = -EADDRINUSE, i;
+    uint16_t n;
+
+    r->port = r->options->port;
+    if (r->port != 0)
+        return sluice_listen(r->loop.session, r->port);
+    for (i = 0; i < FREE_TRIES && (err == -EADDRINUSE || err == -EACCES); i++) {
+        if (getrandom(&n, sizeof n, 0) != sizeof n)
+            n = (uint16_t)loop_now();
+        r->port = (uint16_t)(FREE_FIRST + n % FREE_COUNT);
+        err = sluice_listen(r->loop.session, r->port);
+    }
+    return err;
+}
+
+/* Says that senders may come, and where. */
+static int receiver_announce(struct receiver *r)
+{
+    const struct options *o = &r->options->common;
+    const struct copy *c = r->options->copy;
+
+    if (c != NULL)
+        return c->ready(c->context, r->loop.session, r->port);
+    if (options_talk(o) || (r->options->port == 0 && !o->quiet))
+        say_note("waiting on port %u", r->port);
+    if (r->options->port == 0 && o->json) {
+        fprintf(r->destination.stream_fd == 1 ? stderr : stdout,
+                "{\"command\":\"recv\",\"port\":%u}\n", r->port);
+        return say_flush();
+    }
+    return SAY_OK;
+}
+
 /* Claims the service number and submits the first accepts. */
 static void receiver_open(struct receiver *r)
 {
-    int err = sluice_listen(r->loop.session, r->options->port);
+    int err = receiver_listen(r);
 
     if (err < 0) {
         receiver_failed(r, receiver_resource(r, err));
@@ -272,8 +340,39 @@ static void receiver_open(struct receiver *r)
     }
     r->accepting = true;
     receiver_accept(r);
-    if (r->code == SAY_OK && options_talk(&r->options->common))
-        say_note("waiting on port %u", r->options->port);
+    if (r->code == SAY_OK)
+        receiver_failed(r, receiver_announce(r));
+}
+
+/* Opens the output. Returns an exit code. */
+static int receiver_output(struct receiver *r)
+{
+    const struct receiver_options *o = r->options;
+    char safe[512];
+    int code = destination_open(&r->destination, o->output, o->overwrite);
+
+    if (code == SAY_OK && o->directory && r->destination.kind != DESTINATION_DIR)
+        code = say_error(SAY_LOCAL, "%s: is no directory; make it first (mkdir)",
+                         text_safe(safe, sizeof safe, o->output));
+    r->destination.fsync = o->fsync;
+    r->destination.max_given = o->max_bytes != 0;
+    if (o->max_bytes != 0)
+        r->destination.max_bytes = o->max_bytes;
+    r->count = r->destination.kind == DESTINATION_DIR ? o->count : 1;
+    return code;
+}
+
+/* Has the far end end, if it is not clear yet how it has ended. */
+static void receiver_finish(struct receiver *r)
+{
+    const struct copy *c = r->options->copy;
+
+    if (c == NULL || c->finish == NULL)
+        return;
+    receiver_failed(r, c->finish(c->context, r->code));
+    if (r->code == SAY_OK && r->served == 0)
+        receiver_failed(
+            r, say_error(SAY_TRANSFER, "%s: ended before anything came; try again", c->host));
 }
 
 int receiver_run(struct receiver *r, const struct receiver_options *o)
@@ -281,13 +380,8 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
     uint32_t i;
 
     r->options = o;
-    progress_init(&r->progress, o->common.quiet || o->common.json);
-    r->code = destination_open(&r->destination, o->output, o->overwrite);
-    r->destination.fsync = o->fsync;
-    r->destination.max_given = o->max_bytes != 0;
-    if (o->max_bytes != 0)
-        r->destination.max_bytes = o->max_bytes;
-    r->count = r->destination.kind == DESTINATION_DIR ? o->count : 1;
+    progress_init(&r->progress, o->common.quiet || o->common.json || copy_is_far(o->copy));
+    r->code = receiver_output(r);
     if (r->code == SAY_OK)
         r->code = rates_open(&r->rates, o->common.rates);
     if (r->code == SAY_OK)
@@ -304,8 +398,9 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
     }
     progress_clear(&r->progress);
     /* Without a count, a signal is the normal end, unless it interrupts a sender. */
-    if (loop_signal() != 0 && r->count != 0)
-        receiver_failed(r, 128 + loop_signal());
+    if (loop_code() != 0 && r->count != 0)
+        receiver_failed(r, loop_code());
+    receiver_finish(r);
     receiver_failed(r, rates_close(&r->rates));
     receiver_failed(r, say_flush());
     loop_close(&r->loop);

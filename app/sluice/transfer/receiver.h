@@ -29,12 +29,14 @@
 struct receiver_options {
     struct options common;
     const char *output; /* argument of -o */
-    uint16_t port;
+    uint16_t port;      /* service; 0: any free one */
     uint32_t slots;     /* requests posted per sender */
     uint32_t senders;   /* at most so many are served at the same time */
     uint64_t count;     /* the receiver ends after so many senders; 0: never */
     uint64_t max_bytes; /* of a file; 0: as destination_open() sets it */
     bool fsync, overwrite;
+    bool directory;          /* the output must be a directory */
+    const struct copy *copy; /* NULL: this is no end of sluice cp */
 };
 
 struct receiver {
@@ -45,6 +47,7 @@ struct receiver {
     uint32_t n_senders;
     uint64_t count;  /* options->count, or 1 if the destination takes one file; 0: no limit */
     uint64_t served; /* senders so far, with those being served now */
+    uint16_t port;   /* service that is claimed */
     bool accepting, short_of_memory;
     struct flow past; /* sum over connections that are closed */
     struct progress progress;

@@ -14,7 +14,8 @@ const char command_recv_help[] =
     "\n"
     "  -o, --output WHERE  directory, file, or - for standard output (.); a file or -\n"
     "                      takes one file, then sluice recv exits\n"
-    "  -p, --port PORT     service number to listen on, 1 to 65535 (7000)\n"
+    "  -p, --port PORT     service number to listen on, 1 to 65535 (7000); 0: any free\n"
+    "                      one, which is printed\n"
     "      --once          exit after one sender\n"
     "      --count N       exit after N senders\n"
     "      --senders N     serve up to N senders at the same time, 1 to 64 (8)\n"
@@ -71,7 +72,7 @@ static int recv_option(struct receiver_options *o, char **argv, int opt)
         o->output = optarg;
         break;
     case 'p':
-        code = options_number("--port", 1, 65535, &n);
+        code = options_number("--port", 0, 65535, &n);
         o->port = (uint16_t)n;
         break;
     case OPT_ONCE:

@@ -2,15 +2,10 @@
 /* sluice send: the command line, and the checks before anything is sent. */
 #include "sluice/command.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "console/text.h"
 #include "sluice/files/name.h"
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
@@ -45,33 +40,6 @@ static const struct option longs[] = {
     {"go-back-N", no_argument, NULL, OPT_GO_BACK_N},
     {NULL, 0, NULL, 0},
 };
-
-/* Refuses a path that cannot be sent; adds its size to *total_bytes (UINT64_MAX: not known). */
-static int send_check(const char *path, bool recursive, uint64_t *total_bytes)
-{
-    char safe[512];
-    struct stat st;
-
-    if (strcmp(path, "-") == 0) {
-        *total_bytes = UINT64_MAX;
-        return SAY_OK;
-    }
-    text_safe(safe, sizeof safe, path);
-    if (stat(path, &st) < 0)
-        return say_error(SAY_LOCAL, "%s: %s; check the name", safe, strerror(errno));
-    if (S_ISDIR(st.st_mode) && !recursive)
-        return say_error(SAY_LOCAL, "%s: is a directory; add -r to send what is in it", safe);
-    if (S_ISSOCK(st.st_mode))
-        return say_error(SAY_LOCAL, "%s: is a socket; name a file", safe);
-    if (faccessat(AT_FDCWD, path, R_OK | (S_ISDIR(st.st_mode) ? X_OK : 0), AT_EACCESS) < 0)
-        return say_error(SAY_LOCAL, "%s: %s; make it readable or leave it out", safe,
-                         strerror(errno));
-    if (!S_ISREG(st.st_mode) || *total_bytes == UINT64_MAX)
-        *total_bytes = UINT64_MAX;
-    else
-        *total_bytes += (uint64_t)st.st_size;
-    return SAY_OK;
-}
 
 static int send_options(struct sender_options *o, int argc, char **argv)
 {
@@ -113,7 +81,7 @@ int command_send(int argc, char **argv)
     struct sender_options o = {.slots = 8, .name = "stdin"};
     struct sender *s;
     uint64_t total_bytes = 0;
-    int i, inputs = 0, code = send_options(&o, argc, argv);
+    int code = send_options(&o, argc, argv);
 
     if (code != SAY_OK)
         return code < 0 ? say_flush() : code;
@@ -123,18 +91,13 @@ int command_send(int argc, char **argv)
     o.host = argv[argc - 1];
     o.paths = argv + optind;
     o.n_paths = argc - optind - 1;
-    for (i = 0; i < o.n_paths && code == SAY_OK; i++) {
-        code = send_check(o.paths[i], o.recursive, &total_bytes);
-        inputs += strcmp(o.paths[i], "-") == 0;
-    }
+    code = sender_check(&o, &total_bytes);
     if (code != SAY_OK)
         return code;
-    if (inputs > 1)
-        return options_wrong("send", "standard input can be sent only once");
     s = calloc(1, sizeof *s);
     if (s == NULL)
         return say_error(SAY_RESOURCE, "no memory; end other programs first");
-    s->total_bytes = total_bytes == UINT64_MAX ? 0 : total_bytes;
+    s->total_bytes = total_bytes;
     code = sender_run(s, &o);
     free(s);
     return code;

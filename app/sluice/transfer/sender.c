@@ -115,8 +115,8 @@ static void sender_loop(struct sender *s)
         if (s->peer_ended && (!s->end_sent || s->first != NULL))
             return; /* the missing RESULTs will not come */
         step = sender_step(s);
-        if (loop_signal() != 0) {
-            sender_failed(s, 128 + loop_signal());
+        if (loop_code() != 0) {
+            sender_failed(s, loop_code());
             return;
         }
         if (step == SENDER_DONE && !shutting && s->status == 0) {
@@ -135,12 +135,16 @@ static void sender_loop(struct sender *s)
 /* Sets the exit code, with a message, if the connection ended before the transfer was complete. */
 static void sender_verdict(struct sender *s)
 {
-    if (sender_complete(s) || s->code == 128 + loop_signal())
+    if (sender_complete(s))
         return;
+    if (loop_code() != 0) {
+        sender_failed(s, loop_code());
+        return;
+    }
     if (s->status != 0 && s->code == SAY_OK) {
         int code = say_code(s->status, s->connected);
 
-        sender_failed(s, say_error(code, "%s: %s", s->options->host,
+        sender_failed(s, say_error(code, "%s: %s", sender_peer(s),
                                    s->status == -ENOTCONN ? sluice_error(s->loop.session)
                                                           : sluice_status_text(s->status)));
     } else if (s->status == 0) {
@@ -149,7 +153,7 @@ static void sender_verdict(struct sender *s)
             say_error(
                 SAY_TRANSFER,
                 "%s: the receiver ended before it had everything; check its output and send again",
-                s->options->host));
+                sender_peer(s)));
     }
 }
 
@@ -179,12 +183,16 @@ static int sender_open(struct sender *s)
 static void sender_report(struct sender *s)
 {
     const struct options *o = &s->options->common;
+    const struct copy *c = s->options->copy;
 
     progress_clear(&s->progress);
     s->summary.end_ns = loop_now();
+    if (c != NULL && c->finish != NULL)
+        sender_failed(s, c->finish(c->context, s->code));
+    s->summary.copy = c != NULL;
     if (o->json)
         summary_json(&s->summary, s->code, stdout);
-    if (s->code == SAY_OK && options_talk(o))
+    if (s->code == SAY_OK && options_talk(o) && !copy_is_far(c))
         summary_say(&s->summary);
 }
 
@@ -192,7 +200,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
 {
     s->options = o;
     s->slot = -1;
-    progress_init(&s->progress, o->common.quiet || o->common.json);
+    progress_init(&s->progress, o->common.quiet || o->common.json || copy_is_far(o->copy));
     if (summary_init(&s->summary, true) < 0 || source_init(&s->source) < 0)
         sender_failed(s, say_error(SAY_RESOURCE, "no memory; end other programs first"));
     if (s->code == SAY_OK)

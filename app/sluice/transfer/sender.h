@@ -18,6 +18,7 @@
 #include "sluice/options.h"
 #include "sluice/perf/rates.h"
 #include "sluice/say.h"
+#include "sluice/transfer/copy.h"
 #include "sluice/transfer/pack.h"
 #include "sluice/transfer/progress.h"
 #include "sluice/transfer/summary.h"
@@ -32,7 +33,8 @@ struct sender_options {
     const char *host;
     const char *name; /* of standard input, at the receiver */
     bool recursive, go_back_n;
-    uint32_t slots; /* requests in flight */
+    uint32_t slots;          /* requests in flight */
+    const struct copy *copy; /* NULL: this is no end of sluice cp */
 };
 
 /* A file or directory that waits for its RESULT. */
@@ -61,6 +63,7 @@ struct sender {
     struct source source;
     bool in_file, refused; /* a file is being sent; the receiver has refused that file */
     bool giving_up;        /* no more files are to be sent */
+    bool introduced;       /* the token was sent, if there is one */
     uint64_t file;         /* number of the newest OFFER or DIR */
     struct sender_pending *first, *last;
 
@@ -84,10 +87,22 @@ enum sender_step {
     SENDER_DONE,   /* END_ALL has been submitted */
 };
 
+/* Checks that options->paths can be sent, before anything is; sets *total_bytes to their size (0:
+ * not known). Returns an exit code; the error is printed. */
+int sender_check(const struct sender_options *o, uint64_t *total_bytes);
+
 /* Does the next piece of work: at most one request's worth. */
 enum sender_step sender_step(struct sender *s);
 /* Submits the request that is being filled. */
 void sender_flush(struct sender *s);
+/* The receiver, for messages. */
+static inline const char *sender_peer(const struct sender *s)
+{
+    const struct copy *c = s->options->copy;
+
+    return c != NULL && c->host != NULL ? c->host : s->options->host;
+}
+
 /* To be called when libsluice refused a submission: the connection cannot be used any more. */
 void sender_broken(struct sender *s, int err);
 /* Keeps the first exit code. */

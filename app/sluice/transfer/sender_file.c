@@ -240,8 +240,8 @@ static void file_entry(struct sender *s, const struct tree_entry *e)
 static enum sender_step file_next(struct sender *s)
 {
     struct record end = {.type = RECORD_END_ALL, .size = s->file};
-    const char *path = s->options->paths[s->path];
     struct tree_entry e;
+    const char *path;
 
     if (s->path == s->options->n_paths || s->giving_up) {
         pack_add(&s->pack, &end, NULL);
@@ -249,6 +249,7 @@ static enum sender_step file_next(struct sender *s)
         sender_flush(s);
         return SENDER_DONE;
     }
+    path = s->options->paths[s->path];
     if (s->tree != NULL) {
         if (tree_next(s->tree, &e)) {
             file_entry(s, &e);
@@ -272,15 +273,28 @@ static enum sender_step file_next(struct sender *s)
     return SENDER_WORKED;
 }
 
+/* Shows the receiver that this is the sender for which it waits. */
+static void sender_introduce(struct sender *s)
+{
+    struct record r = {.type = RECORD_TOKEN};
+
+    if (s->options->copy != NULL && !s->introduced) {
+        memcpy(r.hash, s->options->copy->token, sizeof r.hash);
+        pack_add(&s->pack, &r, NULL);
+    }
+    s->introduced = true;
+}
+
 enum sender_step sender_step(struct sender *s)
 {
     enum sender_step step;
 
     if (s->end_sent)
         return SENDER_DONE;
-    /* RECORD_NAME_MAX is room for any record but a long DATA. */
-    if (!file_room(s, RECORD_NAME_MAX))
+    /* RECORD_NAME_MAX is room for any record but a long DATA; a token may come before it. */
+    if (!file_room(s, RECORD_NAME_MAX + RECORD_HEADER_BYTES))
         return SENDER_FULL;
+    sender_introduce(s);
     step = s->in_file ? file_piece(s) : file_next(s);
     if (s->in_flight == 0 && s->slot >= 0 && s->pack.used_bytes >= FLUSH_EARLY)
         sender_flush(s);

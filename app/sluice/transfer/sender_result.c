@@ -47,15 +47,24 @@ static void result_refused(struct sender *s, const struct sender_pending *p, con
                            const char *message)
 {
     char name[256], why[RECORD_MESSAGE_MAX + 1], raw[RECORD_MESSAGE_MAX + 1];
+    const struct copy *c = s->options->copy;
+    const char *cause;
 
     snprintf(raw, sizeof raw, "%.*s", (int)r->len_bytes, message);
     text_safe(why, sizeof why, raw);
     s->summary.failed++;
+    text_safe(name, sizeof name, p->name);
+    cause = why[0] != 0 ? why : record_code_cause(r->mode);
     /* For a full disk one line is enough, however many files were in flight. */
-    if (!p->dropped && !s->giving_up)
-        sender_failed(s, say_error(SAY_REMOTE, "%s: at the receiver: %s; %s",
-                                   text_safe(name, sizeof name, p->name),
-                                   why[0] != 0 ? why : record_code_cause(r->mode),
+    if (p->dropped || s->giving_up)
+        ;
+    else if (c == NULL)
+        sender_failed(s, say_error(SAY_REMOTE, "%s: at the receiver: %s; %s", name, cause,
+                                   record_code_cure(r->mode)));
+    else if (copy_is_far(c))
+        sender_failed(s, SAY_REMOTE);
+    else
+        sender_failed(s, say_error(SAY_REMOTE, "%s: %s: %s; %s", c->host, name, cause,
                                    record_code_cure(r->mode)));
     if (p->file == s->file && s->in_file)
         s->refused = true;
@@ -100,7 +109,7 @@ void sender_results(struct sender *s, const uint8_t *bytes, uint64_t len)
             sender_failed(s, say_error(SAY_TRANSFER,
                                        "%s: invalid answer from the receiver (%s); use the same "
                                        "version of sluice on both sides",
-                                       s->options->host, why));
+                                       sender_peer(s), why));
             return;
         }
         bytes += RECORD_HEADER_BYTES + r.len_bytes;

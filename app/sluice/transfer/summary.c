@@ -91,16 +91,21 @@ void summary_json(const struct summary *s, int exit_code, FILE *out)
     getrusage(RUSAGE_SELF, &use);
     digest_hex(hex, s->hash);
     j = json_pack("{ss ss si sI sI sI sI sf sf sI sI sI sI sI sf}", "command",
-                  s->sending ? "send" : "recv", "peer", t->peer, "exit", exit_code, "files",
-                  (json_int_t)s->files, "failed", (json_int_t)s->failed, "bytes",
-                  (json_int_t)s->bytes, "hole_bytes", (json_int_t)s->hole_bytes, "seconds",
-                  summary_seconds(s), "goodput_bps", summary_rate(s) * 8, "packets",
+                  s->copy      ? "cp"
+                  : s->sending ? "send"
+                               : "recv",
+                  "peer", t->peer, "exit", exit_code, "files", (json_int_t)s->files, "failed",
+                  (json_int_t)s->failed, "bytes", (json_int_t)s->bytes, "hole_bytes",
+                  (json_int_t)s->hole_bytes, "seconds", summary_seconds(s), "goodput_bps",
+                  summary_rate(s) * 8, "packets",
                   (json_int_t)(s->sending ? t->tx_units : t->rx_units), "repeats",
                   (json_int_t)(s->sending ? t->tx_repeats : t->rx_lost), "rate_grant_Bps",
                   (json_int_t)(s->sending ? t->tx_rate_Bps : t->rx_rate_Bps), "rtt_ns",
                   (json_int_t)t->rtt_ns, "unit_bytes", (json_int_t)t->unit_bytes, "cpu_seconds",
                   (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
                       (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6);
+    if (j != NULL && s->copy)
+        json_object_set_new(j, "direction", json_string(s->sending ? "push" : "pull"));
     if (j != NULL && s->peer[0] != '\0')
         json_object_set_new(j, "peer_name", json_string(s->peer));
     if (j != NULL)

@@ -12,6 +12,7 @@
 
 struct summary {
     bool sending;
+    bool copy;           /* of sluice cp */
     uint64_t bytes;      /* of files that the receiver has whole, holes included */
     uint64_t hole_bytes; /* holes among `bytes`: not on the wire */
     uint64_t files;      /* that the receiver has whole; directories do not count */

@@ -249,6 +249,42 @@ TEST_F(Incoming, WrongHash)
     EXPECT_EQ(results(), Codes{RECORD_CORRUPT});
 }
 
+// The far end of a copy may send what the near end has asked for, and nothing else.
+TEST_F(Incoming, NamesThatWereNotAskedFor)
+{
+    const char *paths[] = {"/far/x", "d"};
+    struct copy copy = {};
+
+    copy.host = "far";
+    copy.paths = (char *const *)paths;
+    copy.n_paths = 2;
+    in.copy = &copy;
+    EXPECT_EQ(give(make(RECORD_OFFER, 1, 3), ".bash_login"), 0);
+    EXPECT_EQ(give(make(RECORD_DATA, 1), "abc"), 0);
+    EXPECT_EQ(give(end(1, "abc")), 0);
+    EXPECT_EQ(give(make(RECORD_DIR, 2), "far"), 0);
+    EXPECT_EQ(give(make(RECORD_OFFER, 3, 0), "x"), 0);
+    EXPECT_EQ(give(end(3, "")), 0);
+    EXPECT_EQ(give(make(RECORD_OFFER, 4, 0), "d/y"), 0);
+    EXPECT_EQ(give(end(4, "")), 0);
+    EXPECT_EQ(give(make(RECORD_OFFER, 5, 0), "d/../.bash_login"), 0);
+    EXPECT_EQ(results(),
+              (Codes{RECORD_BAD_NAME, RECORD_BAD_NAME, RECORD_OK, RECORD_OK, RECORD_BAD_NAME}));
+    EXPECT_EQ(folder.count(), 3u); /* d, d/y, x */
+    EXPECT_EQ(in.code, SAY_TRANSFER);
+    in.copy = nullptr;
+}
+
+// Only the receiver of a copy reads a token, and only as the first record.
+TEST_F(Incoming, ATokenThatNobodyAskedFor)
+{
+    EXPECT_LT(give(make(RECORD_TOKEN, 0)), 0);
+    EXPECT_STREQ(why, "a token, which only sluice cp asks for");
+    EXPECT_EQ(give(make(RECORD_OFFER, 1, 3), "x"), 0);
+    EXPECT_LT(give(make(RECORD_TOKEN, 0)), 0);
+    EXPECT_FALSE(in.end_all);
+}
+
 /* Any records in any order are at most refused. They never write outside, and never crash. */
 TEST_F(Incoming, RandomRecords)
 {

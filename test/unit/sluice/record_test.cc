@@ -105,6 +105,13 @@ TEST(Record, Golden)
                           "00000000000000000000000000000000"
                           "00000000000000030000000000000000"
                           "00000000000000000000000000000000");
+    r = end_file();
+    r.type = RECORD_TOKEN;
+    r.file = r.size = 0;
+    EXPECT_EQ(encoded(r), "534c5546010900000000000000000000"
+                          "00000000000000000000000000000000"
+                          "0000000000000000a0a1a2a3a4a5a6a7"
+                          "a8a9aaabacadaeaf0000000000000000");
 }
 
 /* Decodes a header, followed by as many bytes of data as it states. */
@@ -120,8 +127,8 @@ static struct record random_record(std::mt19937_64 &rng)
 {
     struct record r = {};
 
-    r.type = (uint8_t)(RECORD_OFFER + rng() % RECORD_RESULT);
-    if (r.type != RECORD_END_ALL)
+    r.type = (uint8_t)(RECORD_OFFER + rng() % RECORD_TOKEN);
+    if (r.type != RECORD_END_ALL && r.type != RECORD_TOKEN)
         r.file = 1 + rng();
     switch (r.type) {
     case RECORD_OFFER:
@@ -150,6 +157,10 @@ static struct record random_record(std::mt19937_64 &rng)
     case RECORD_END_ALL:
         r.size = rng() >> 1;
         break;
+    case RECORD_TOKEN:
+        for (uint8_t &b : r.hash)
+            b = (uint8_t)rng();
+        break;
     case RECORD_RESULT:
         r.mode = rng() % RECORD_CODES;
         r.len_bytes = (uint32_t)(rng() % (RECORD_MESSAGE_MAX + 1));
@@ -168,7 +179,7 @@ TEST(Record, RoundTrip)
         uint8_t header[RECORD_HEADER_BYTES];
         const char *why;
 
-        if (r.file == 0 && r.type != RECORD_END_ALL)
+        if (r.file == 0 && r.type != RECORD_END_ALL && r.type != RECORD_TOKEN)
             r.file = 1;
         record_encode(header, &r);
         ASSERT_EQ(decoded(header, &back, &why), 0) << why << " type " << (int)r.type;
@@ -308,7 +319,7 @@ TEST(Record, OthersProtocols)
     header[4] = 1;
     header[5] = 0;
     EXPECT_LT(decoded(header, &back, &why), 0);
-    header[5] = RECORD_RESULT + 1;
+    header[5] = RECORD_TYPES;
     EXPECT_LT(decoded(header, &back, &why), 0);
     EXPECT_STREQ(why, "unknown type");
 }

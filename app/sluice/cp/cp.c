@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sluice cp: the command line. */
+#include "sluice/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "console/text.h"
+#include "sluice/cp/near.h"
+#include "sluice/cp/operand.h"
+#include "sluice/cp/rsh.h"
+#include "sluice/cp/server.h"
+#include "sluice/files/name.h"
+#include "sluice/say.h"
+
+#define OWN_WORDS   4 /* behind those of --rsh: host, program, "cp", "--server" */
+#define BUFFERS_MAX 64
+
+const char command_cp_help[] =
+    "usage: sluice cp [OPTION...] SRC... DST\n"
+    "Copies files to or from another host. Either all SRC or DST are on that host,\n"
+    "written as [USER@]HOST:PATH. A file whose name has a colon is ./NAME. The remote\n"
+    "shell, ssh, starts sluice there; a daemon runs on both hosts.\n"
+    "\n"
+    "  -r, --recursive     copy directories with their contents\n"
+    "      --overwrite     replace existing files (by default they are kept, and the\n"
+    "                      exit status is 5 or 6)\n"
+    "  -e, --rsh COMMAND   remote shell, with its options ($SLUICE_RSH, or ssh)\n"
+    "      --remote-path PROGRAM  sluice on the other host (sluice)\n"
+    "      --address ADDRESS  connect to this address of the receiving host (one in a\n"
+    "                      network that both daemons have, or behind a gateway)\n"
+    "      --port PORT     service number of the receiving host (0: any free one)\n"
+    "      --name NAME     name that standard input, SRC -, gets in a directory (stdin)\n"
+    "      --max-size SIZE refuse larger files, as 500M or 2G\n"
+    "      --fsync         write each file to the disk before it gets its name\n"
+    "      --buffers N     requests of 4 MiB in flight, 1 to 64 (8)\n"
+    "      --go-back-N     repair losses by go-back-N instead of selective repeat\n"
+    "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
+    "      --json          print a summary as JSON on standard output\n"
+    "  -q, --quiet         print no progress bar, no final line and no notes\n"
+    "  -v, --verbose       print the final line even if stderr is not a terminal\n"
+    "      --socket PATH   socket of the daemon here ($SLUICE_SOCKET)\n"
+    "  -h, --help          show this help\n"
+    "\n"
+    "Exit status: 0 all files arrived, 1 transfer failed, 2 usage error, 3 no daemon\n"
+    "here, 4 other host unknown, unreachable, refusing or without a daemon, 5 error of\n"
+    "a file here, 6 error of a file there, 7 out of memory, quota or other resources.\n"
+    "Manual: sluice(1).\n";
+
+enum {
+    OPT_OVERWRITE = OPTIONS_OWN,
+    OPT_REMOTE_PATH,
+    OPT_ADDRESS,
+    OPT_PORT,
+    OPT_NAME,
+    OPT_MAX_SIZE,
+    OPT_FSYNC,
+    OPT_BUFFERS,
+    OPT_GO_BACK_N,
+    OPT_SERVER,
+};
+
+static const struct option longs[] = {
+    OPTIONS_LONG,
+    {"recursive", no_argument, NULL, 'r'},
+    {"overwrite", no_argument, NULL, OPT_OVERWRITE},
+    {"rsh", required_argument, NULL, 'e'},
+    {"remote-path", required_argument, NULL, OPT_REMOTE_PATH},
+    {"address", required_argument, NULL, OPT_ADDRESS},
+    {"port", required_argument, NULL, OPT_PORT},
+    {"name", required_argument, NULL, OPT_NAME},
+    {"max-size", required_argument, NULL, OPT_MAX_SIZE},
+    {"fsync", no_argument, NULL, OPT_FSYNC},
+    {"buffers", required_argument, NULL, OPT_BUFFERS},
+    {"go-back-N", no_argument, NULL, OPT_GO_BACK_N},
+    {"server", no_argument, NULL, OPT_SERVER},
+    {NULL, 0, NULL, 0},
+};
+
+struct cp {
+    struct near_options near;
+    struct address address;
+    const char *rsh, *remote_path;
+    char *words[RSH_WORDS_MAX + OWN_WORDS + 1]; /* of the command that starts the far end */
+    bool server;
+};
+
+/* Options whose value is a word. */
+static int cp_word(struct cp *c, int opt)
+{
+    const char *wrong;
+    char safe[64];
+
+    switch (opt) {
+    case 'e':
+        c->rsh = optarg;
+        return SAY_OK;
+    case OPT_REMOTE_PATH:
+        c->remote_path = optarg;
+        return SAY_OK;
+    case OPT_ADDRESS:
+        c->near.address = &c->address;
+        if (address_parse(&c->address, optarg) && strchr(optarg, '/') == NULL)
+            return SAY_OK;
+        return say_error(SAY_USAGE,
+                         "--address %s: is no address; write it like 192.0.2.20 or fd00::2",
+                         text_safe(safe, sizeof safe, optarg));
+    default: /* OPT_NAME */
+        c->near.name = optarg;
+        wrong = name_check(optarg, strlen(optarg));
+        return wrong == NULL ? SAY_OK : say_error(SAY_USAGE, "--name: %s; choose another", wrong);
+    }
+}
+
+static int cp_option(struct cp *c, char **argv, int opt)
+{
+    struct near_options *n = &c->near;
+    uint64_t value = 0;
+    int code = SAY_OK;
+
+    switch (opt) {
+    case 'r':
+        n->recursive = true;
+        break;
+    case OPT_OVERWRITE:
+        n->overwrite = true;
+        break;
+    case OPT_FSYNC:
+        n->fsync = true;
+        break;
+    case OPT_GO_BACK_N:
+        n->go_back_n = true;
+        break;
+    case OPT_SERVER:
+        c->server = true;
+        break;
+    case OPT_PORT:
+        code = options_number("--port", 0, UINT16_MAX, &value);
+        n->service = (uint16_t)value;
+        break;
+    case OPT_BUFFERS:
+        code = options_number("--buffers", 1, BUFFERS_MAX, &value);
+        n->buffers = (uint32_t)value;
+        break;
+    case OPT_MAX_SIZE:
+        code = options_size("--max-size", 1, INT64_MAX, &n->max_bytes);
+        break;
+    case 'e':
+    case OPT_REMOTE_PATH:
+    case OPT_ADDRESS:
+    case OPT_NAME:
+        code = cp_word(c, opt);
+        break;
+    default:
+        code = options_refused("cp", argv, opt);
+        break;
+    }
+    return code;
+}
+
+/* Reads the operands: sources[n] and the target, which change into paths. *host is set to the other
+ * host. Returns an exit code. */
+static int cp_operands(struct cp *c, char **operands, int count, char host[OPERAND_HOST_MAX])
+{
+    int i, remote = 0;
+    struct operand o;
+
+    host[0] = 0;
+    for (i = 0; i < count; i++) {
+        const char *wrong = operand_read(&o, operands[i]);
+        bool last = i == count - 1;
+        char safe[256];
+
+        if (wrong != NULL)
+            return say_error(SAY_USAGE, "%s: %s", text_safe(safe, sizeof safe, operands[i]), wrong);
+        if (o.host[0] == 0)
+            continue;
+        if (last && remote > 0)
+            return options_wrong("cp", "both sides name a host; run it on one of the two");
+        if (remote > 0 && strcmp(host, o.host) != 0)
+            return options_wrong("cp",
+                                 "the sources are on different hosts; copy from one at a time");
+        remote++;
+        strcpy(host, o.host);
+        operands[i] = (char *)(uintptr_t)o.path;
+        c->near.pull = !last;
+    }
+    if (remote == 0)
+        return options_wrong("cp", "no side names a host; write HOST:PATH for one, or use cp(1)");
+    if (c->near.pull && remote < count - 1)
+        return options_wrong("cp",
+                             "some sources are here, some on another host; copy them one after "
+                             "the other");
+    c->near.sources = operands;
+    c->near.n_sources = count - 1;
+    c->near.target = operands[count - 1];
+    return SAY_OK;
+}
+
+/* Starts the copy, with the words that start the far end. */
+static int cp_run(struct cp *c, const char *host)
+{
+    char *command = strdup(c->rsh), safe[128];
+    int code, n = command == NULL ? -1 : rsh_split(command, c->words);
+
+    if (n < 0) {
+        free(command);
+        return say_error(SAY_USAGE, "--rsh \"%s\": is no command; write it like \"ssh -p 2222\"",
+                         text_safe(safe, sizeof safe, c->rsh));
+    }
+    c->words[n++] = (char *)(uintptr_t)host;
+    c->words[n++] = (char *)(uintptr_t)c->remote_path;
+    c->words[n++] = (char *)(uintptr_t) "cp";
+    c->words[n++] = (char *)(uintptr_t) "--server";
+    c->words[n] = NULL;
+    c->near.words = c->words;
+    c->near.host = host;
+    code = near_run(&c->near);
+    free(command);
+    return code;
+}
+
+int command_cp(int argc, char **argv)
+{
+    const char *rsh = getenv("SLUICE_RSH");
+    struct cp c = {.near = {.name = "stdin", .buffers = 8},
+                   .rsh = rsh != NULL && *rsh != 0 ? rsh : "ssh",
+                   .remote_path = "sluice"};
+    char host[OPERAND_HOST_MAX];
+    int opt, code = SAY_OK;
+
+    while (code == SAY_OK && (opt = getopt_long(argc, argv, ":re:qvh", longs, NULL)) != -1) {
+        if (opt == 'h') {
+            fputs(command_cp_help, stdout);
+            return say_flush();
+        }
+        if (!options_take(&c.near.common, opt))
+            code = cp_option(&c, argv, opt);
+    }
+    if (code != SAY_OK)
+        return code;
+    if (c.server && (optind < argc || isatty(STDIN_FILENO)))
+        return options_wrong("cp", "--server is for the far end of sluice cp, which starts it");
+    if (c.server)
+        return server_run(SLUICE_VERSION, c.near.common.socket);
+    if (argc - optind < 2)
+        return options_wrong("cp", "a source or the target is missing");
+    code = cp_operands(&c, argv + optind, argc - optind, host);
+    return code != SAY_OK ? code : cp_run(&c, host);
+}

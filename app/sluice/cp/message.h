@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The messages between the two ends of `sluice cp`, over the pipes of the remote shell
+ * (doc/file-protocol.md): 8 bytes of header, big-endian, then len_bytes of data.
+ *
+ * Invariant: message_decode() accepts only what message_encode() can make. Nothing else reads or
+ * writes their bytes. Magic and version have the same place in every version.
+ */
+#ifndef SLUICE_COMMAND_MESSAGE_H
+#define SLUICE_COMMAND_MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/files/record.h"
+
+#define MESSAGE_MAGIC        0x534c4350u /* "SLCP" */
+#define MESSAGE_VERSION      1
+#define MESSAGE_HEADER_BYTES 8
+#define MESSAGE_DATA_MAX     4095
+#define MESSAGE_BYTES_MAX    (MESSAGE_HEADER_BYTES + MESSAGE_DATA_MAX)
+#define MESSAGE_START_BYTES  40
+#define MESSAGE_TEXT_MAX     2047
+
+enum message_type {
+    MESSAGE_HELLO = 1, /* far end, first: text, its version of Sluice */
+    MESSAGE_START,     /* near end, first: what is to be done */
+    MESSAGE_PATH,      /* near end: a path of the far host: the target, or one of the sources */
+    MESSAGE_ADDRESS,   /* receiver: an address where it can be reached, and its network */
+    MESSAGE_GO,        /* near end: the far end knows all that it needs */
+    MESSAGE_READY,     /* far end, as the receiver: it accepts on this service */
+    MESSAGE_ERROR,     /* far end: a line for people */
+    MESSAGE_NOTE,      /* far end: a line for people that is no error */
+    MESSAGE_END,       /* far end, last: its exit code */
+    MESSAGE_TYPES,
+};
+
+enum message_flag {
+    MESSAGE_PULL = 1,       /* the far end sends; else it receives */
+    MESSAGE_OVERWRITE = 2,  /* far receiver: it replaces existing files */
+    MESSAGE_FSYNC = 4,      /* far receiver: it syncs files to the disk */
+    MESSAGE_DIRECTORY = 8,  /* far receiver: the target must be a directory */
+    MESSAGE_RECURSIVE = 16, /* far sender: it sends directories */
+    MESSAGE_GO_BACK_N = 32, /* far sender */
+    MESSAGE_ONE_FILE = 64,  /* far sender: the near end takes one file, and no directory */
+    MESSAGE_QUIET = 128,    /* the far end sends no NOTE */
+    MESSAGE_FLAGS = 255,
+};
+
+struct message {
+    uint8_t type; /* enum message_type */
+    uint16_t len_bytes;
+    const uint8_t *data;
+};
+
+struct message_start {
+    uint8_t token[RECORD_TOKEN_BYTES];
+    uint32_t flags;     /* enum message_flag */
+    uint32_t buffers;   /* requests in flight, or posted */
+    uint64_t max_bytes; /* of a file, for a far receiver; 0: it decides */
+    uint16_t service;   /* of the receiver; 0: a far receiver takes any free one */
+};
+
+/* Writes header and data. Returns how many bytes there are. */
+size_t message_encode(uint8_t out[MESSAGE_BYTES_MAX], const struct message *m);
+/*
+ * Reads the message at the start of len bytes; m->data points into them. Returns the bytes that it
+ * takes; 0: more must come; -EPROTONOSUPPORT: it has another version, which *version gets;
+ * -EINVAL: it is wrong, and *why (a constant string) says how.
+ */
+int message_decode(struct message *m, const uint8_t *bytes, size_t len, uint8_t *version,
+                   const char **why);
+
+void message_start_encode(uint8_t out[MESSAGE_START_BYTES], const struct message_start *s);
+/* m: a START that message_decode() has accepted. 0, or -EINVAL with *why. */
+int message_start_decode(struct message_start *s, const struct message *m, const char **why);
+
+#endif

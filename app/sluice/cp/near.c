@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The near end of sluice cp. See near.h. */
+#include "sluice/cp/near.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "sluice/cp/far.h"
+#include "sluice/loop.h"
+#include "sluice/say.h"
+#include "sluice/transfer/receiver.h"
+#include "sluice/transfer/sender.h"
+
+#define SENDERS 8 /* peers that the receiver hears at a time, of which one has the token */
+
+struct near {
+    const struct near_options *options;
+    struct copy copy;
+    struct far far;
+    struct address_list addresses; /* of this host's daemon */
+    union {
+        struct sender sender;
+        struct receiver receiver;
+    };
+};
+
+static bool near_over(void *context)
+{
+    const struct near *n = context;
+
+    return far_over(&n->far);
+}
+
+static int near_finish(void *context, int code)
+{
+    struct near *n = context;
+
+    return far_finish(&n->far, code);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Starts the far end, and has it do its half. */
+static int near_order(struct near *n, uint32_t flags, uint16_t service)
+{
+    const struct near_options *o = n->options;
+    char *target[] = {(char *)(uintptr_t)o->target};
+    struct far_order order = {
+        .start = {.flags = flags | (o->common.quiet ? MESSAGE_QUIET : 0),
+                  .buffers = o->buffers,
+                  .max_bytes = o->pull ? 0 : o->max_bytes,
+                  .service = service},
+        .paths = o->pull ? o->sources : target,
+        .n_paths = o->pull ? o->n_sources : 1,
+        .addresses = o->pull ? &n->addresses : NULL,
+    };
+    int code = far_start(&n->far, o->words, o->host, o->common.quiet);
+
+    memcpy(order.start.token, n->copy.token, sizeof n->copy.token);
+    return code != SAY_OK ? code : far_order(&n->far, &order);
+}
+
+/* ---- push: this host sends ---------------------------------------------------------------- */
+
+/* The addresses of this host's daemon. Returns an exit code. */
+static int push_addresses(struct near *n)
+{
+    struct loop loop = {.fd = -1};
+    int code = loop_open(&loop, n->options->common.socket);
+
+    if (code == SAY_OK)
+        code = address_list_get(&n->addresses, loop.session);
+    loop_close(&loop);
+    return code;
+}
+
+/* Writes where to connect to. Returns an exit code. */
+static int push_where(struct near *n, char where[ADDRESS_TEXT_MAX])
+{
+    const struct address *a = n->options->address;
+    char ours[256], theirs[256];
+
+    if (a == NULL)
+        a = address_choose(&n->addresses, &n->far.addresses);
+    if (a == NULL)
+        return say_error(SAY_PEER,
+                         "%s: no way to its ports (%s) from those here (%s); give an address that "
+                         "can be reached with --address",
+                         n->far.host, address_list_text(&n->far.addresses, theirs, sizeof theirs),
+                         address_list_text(&n->addresses, ours, sizeof ours));
+    address_service(a, n->far.service, where);
+    return SAY_OK;
+}
+
+static int near_push(struct near *n)
+{
+    const struct near_options *o = n->options;
+    char where[ADDRESS_TEXT_MAX];
+    struct sender_options so = {.common = o->common,
+                                .paths = o->sources,
+                                .n_paths = o->n_sources,
+                                .host = where,
+                                .name = o->name,
+                                .recursive = o->recursive,
+                                .go_back_n = o->go_back_n,
+                                .slots = o->buffers,
+                                .copy = &n->copy};
+    bool many = o->n_sources > 1 || is_directory(o->sources[0]);
+    uint32_t flags = (o->overwrite ? MESSAGE_OVERWRITE : 0) | (o->fsync ? MESSAGE_FSYNC : 0) |
+                     (many ? MESSAGE_DIRECTORY : 0);
+    int code = sender_check(&so, &n->sender.total_bytes);
+
+    if (code == SAY_OK)
+        code = push_addresses(n);
+    if (code == SAY_OK)
+        code = near_order(n, flags, o->service);
+    if (code == SAY_OK)
+        code = far_wait(&n->far);
+    if (code == SAY_OK)
+        code = push_where(n, where);
+    if (code == SAY_OK)
+        code = sender_run(&n->sender, &so);
+    return far_finish(&n->far, code);
+}
+
+/* ---- pull: this host receives ------------------------------------------------------------- */
+
+/* This host accepts: the far end may begin. */
+static int pull_ready(void *context, struct sluice *session, uint16_t service)
+{
+    struct near *n = context;
+    const struct near_options *o = n->options;
+    uint32_t flags = MESSAGE_PULL | (o->recursive ? MESSAGE_RECURSIVE : 0) |
+                     (o->go_back_n ? MESSAGE_GO_BACK_N : 0) |
+                     (is_directory(o->target) ? 0 : MESSAGE_ONE_FILE);
+    int code;
+
+    if (o->address != NULL)
+        n->addresses = (struct address_list){.n = 1, .list = {*o->address}};
+    code = o->address != NULL ? SAY_OK : address_list_get(&n->addresses, session);
+    return code != SAY_OK ? code : near_order(n, flags, service);
+}
+
+static int near_pull(struct near *n)
+{
+    const struct near_options *o = n->options;
+    size_t len = strlen(o->target);
+    struct receiver_options ro = {.common = o->common,
+                                  .output = o->target,
+                                  .port = o->service,
+                                  .slots = o->buffers,
+                                  .senders = SENDERS,
+                                  .count = 1,
+                                  .max_bytes = o->max_bytes,
+                                  .fsync = o->fsync,
+                                  .overwrite = o->overwrite,
+                                  .directory =
+                                      o->n_sources > 1 || (len > 0 && o->target[len - 1] == '/'),
+                                  .copy = &n->copy};
+
+    n->copy.ready = pull_ready;
+    n->copy.paths = o->sources;
+    n->copy.n_paths = o->n_sources;
+    return receiver_run(&n->receiver, &ro);
+}
+
+int near_run(const struct near_options *o)
+{
+    struct near *n = calloc(1, sizeof *n);
+    int code;
+
+    if (n == NULL)
+        return say_error(SAY_RESOURCE, "no memory; end other programs first");
+    n->options = o;
+    n->copy =
+        (struct copy){.host = n->far.host, .context = n, .over = near_over, .finish = near_finish};
+    if (getrandom(n->copy.token, sizeof n->copy.token, 0) != (ssize_t)sizeof n->copy.token)
+        code = say_error(SAY_LOCAL, "the kernel gives no random numbers; see getrandom(2)");
+    else
+        code = o->pull ? near_pull(n) : near_push(n);
+    memset(n->copy.token, 0, sizeof n->copy.token);
+    free(n);
+    return code;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The near end of `sluice cp`: starts the far end, and does its own half of the transfer. */
+#ifndef SLUICE_COMMAND_NEAR_H
+#define SLUICE_COMMAND_NEAR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sluice/cp/address.h"
+#include "sluice/options.h"
+
+struct near_options {
+    struct options common;
+    char *const *words;   /* of the remote shell, up to the host; then the far end's own command */
+    const char *host;     /* for messages */
+    bool pull;            /* the far end sends; else it receives */
+    char *const *sources; /* paths, of the far host if pull */
+    int n_sources;
+    const char *target;            /* a path, of this host if pull */
+    const struct address *address; /* of the receiver, which the sender takes; NULL: it chooses */
+    const char *name;              /* of standard input */
+    uint16_t service;              /* of the receiver; 0: any free one */
+    uint32_t buffers;
+    uint64_t max_bytes; /* of a file; 0: as the receiver decides */
+    bool recursive, go_back_n, overwrite, fsync;
+};
+
+/* Copies. Returns an exit code; errors are printed. */
+int near_run(const struct near_options *o);
+
+#endif

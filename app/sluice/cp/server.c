@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The far end of sluice cp. See server.h. */
+#include "sluice/cp/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "console/text.h"
+#include "sluice/cp/address.h"
+#include "sluice/cp/talk.h"
+#include "sluice/loop.h"
+#include "sluice/say.h"
+#include "sluice/transfer/receiver.h"
+#include "sluice/transfer/sender.h"
+
+#define PATHS_MAX   65536
+#define PATHS_BYTES (4u << 20) /* in all: more than a command line holds */
+#define SENDERS     8 /* peers that the receiver hears at a time, of which one has the token */
+
+struct server {
+    struct talk talk;
+    struct message_start start;
+    struct copy copy;
+    struct address_list addresses; /* of the near end, if it receives */
+    char **paths;
+    int n_paths;
+    size_t paths_bytes;
+    bool started, complete; /* START, GO has come */
+    union {
+        struct sender sender;
+        struct receiver receiver;
+    };
+};
+
+/* ---- paths -------------------------------------------------------------------------------- */
+
+/* The home directory of the user whose name has len bytes; len 0: of this user. NULL: there is
+ * none. */
+static const char *home_of(const char *name, size_t len)
+{
+    const char *home = getenv("HOME");
+    const struct passwd *p;
+    char user[256];
+
+    if (len == 0 && home != NULL && *home != 0)
+        return home;
+    if (len >= sizeof user)
+        return NULL;
+    memcpy(user, name, len);
+    user[len] = 0;
+    p = len == 0 ? getpwuid(getuid()) : getpwnam(user);
+    return p == NULL ? NULL : p->pw_dir;
+}
+
+char *server_path(const char *path, char *why, size_t why_len)
+{
+    const char *home = "", *rest = path;
+    char *out, safe[256];
+    size_t len;
+
+    if (path[0] == '~') {
+        len = strcspn(path + 1, "/");
+        home = home_of(path + 1, len);
+        rest = path + 1 + len;
+        if (home == NULL) {
+            snprintf(why, why_len, "%s: no such user; write ./~ for a file whose name begins so",
+                     text_safe(safe, sizeof safe, path));
+            return NULL;
+        }
+        /* What is in a home directory is meant, whatever the name of that is. */
+        if (strspn(rest, "/") == strlen(rest))
+            rest = "/.";
+    } else if (path[0] == 0) {
+        rest = ".";
+    } else if (path[0] == '-') {
+        home = "./"; /* a file of this name, and neither standard input nor output */
+    }
+    len = strlen(home) + strlen(rest) + 1;
+    out = malloc(len);
+    if (out == NULL)
+        snprintf(why, why_len, "no memory; end other programs first");
+    else
+        snprintf(out, len, "%s%s", home, rest);
+    return out;
+}
+
+/* ---- what the near end says ---------------------------------------------------------------- */
+
+static const char *server_take_path(struct server *s, const struct message *m)
+{
+    char text[MESSAGE_DATA_MAX + 1], why[512];
+    char **more;
+
+    if (s->n_paths == PATHS_MAX || s->paths_bytes + m->len_bytes > PATHS_BYTES)
+        return "too many paths";
+    memcpy(text, m->data, m->len_bytes);
+    text[m->len_bytes] = 0;
+    more = realloc(s->paths, ((size_t)s->n_paths + 1) * sizeof *more);
+    if (more == NULL)
+        return "no memory for its paths";
+    s->paths = more;
+    s->paths[s->n_paths] = server_path(text, why, sizeof why);
+    if (s->paths[s->n_paths] == NULL) {
+        loop_end(say_error(SAY_LOCAL, "%s", why));
+        return NULL;
+    }
+    s->n_paths++;
+    s->paths_bytes += m->len_bytes;
+    return NULL;
+}
+
+/* Takes one message. Returns NULL, or what is wrong with it. */
+static const char *server_take(struct server *s, const struct message *m)
+{
+    const char *why = NULL;
+
+    if (s->complete || s->started == (m->type == MESSAGE_START))
+        return "out of order";
+    switch (m->type) {
+    case MESSAGE_START:
+        s->started = true;
+        return message_start_decode(&s->start, m, &why) < 0 ? why : NULL;
+    case MESSAGE_PATH:
+        return server_take_path(s, m);
+    case MESSAGE_ADDRESS:
+        if (s->addresses.n == ADDRESS_LIST_MAX ||
+            !address_decode(&s->addresses.list[s->addresses.n], m->data))
+            return "an address that cannot be";
+        s->addresses.n++;
+        return NULL;
+    case MESSAGE_GO:
+        s->complete = true;
+        if ((s->start.flags & MESSAGE_PULL) != 0)
+            return s->n_paths > 0 && s->addresses.n > 0 ? NULL : "no path, or no address";
+        return s->n_paths == 1 && s->addresses.n == 0 ? NULL : "not one path, or an address";
+    default:
+        return "one that only the far end sends";
+    }
+}
+
+/* Hears what the near end has said. Its end stops this one, as a terminal that hangs up does. */
+static void server_hear(void *context)
+{
+    struct server *s = context;
+    struct message m;
+    const char *why = NULL;
+    int err = 0;
+
+    talk_read(&s->talk);
+    while (why == NULL && loop_code() == 0 && (err = talk_next(&s->talk, &m)) > 0)
+        why = server_take(s, &m);
+    if (err == -EPROTONOSUPPORT)
+        loop_end(
+            say_error(SAY_TRANSFER,
+                      "the other host has version %u of sluice cp's protocol, this one %u; install "
+                      "the same version of Sluice on both hosts",
+                      s->talk.version, MESSAGE_VERSION));
+    else if (err < 0 || why != NULL)
+        loop_end(say_error(SAY_TRANSFER,
+                           "invalid message from the other host (%s); install the same version of "
+                           "Sluice on both hosts",
+                           why != NULL ? why : s->talk.why));
+    else if (s->talk.end)
+        loop_end(128 + SIGHUP);
+    if (loop_code() != 0)
+        loop_watch(-1, NULL, NULL);
+}
+
+/* ---- what the near end hears --------------------------------------------------------------- */
+
+/* Hands a line for people to the near end, whose user reads it. */
+static void server_say(void *context, bool error, const char *text)
+{
+    struct server *s = context;
+    size_t len = strnlen(text, MESSAGE_TEXT_MAX);
+
+    if (error || (s->start.flags & MESSAGE_QUIET) == 0)
+        talk_write(&s->talk, error ? MESSAGE_ERROR : MESSAGE_NOTE, text, len);
+}
+
+/* This host accepts: tells where. */
+static int server_ready(void *context, struct sluice *session, uint16_t service)
+{
+    uint8_t bytes[ADDRESS_BYTES], port[2] = {(uint8_t)(service >> 8), (uint8_t)service};
+    struct server *s = context;
+    struct address_list ours;
+    int code = address_list_get(&ours, session);
+    uint32_t i;
+
+    for (i = 0; code == SAY_OK && i < ours.n; i++) {
+        address_encode(bytes, &ours.list[i]);
+        talk_write(&s->talk, MESSAGE_ADDRESS, bytes, sizeof bytes);
+    }
+    if (code == SAY_OK)
+        talk_write(&s->talk, MESSAGE_READY, port, sizeof port);
+    return code;
+}
+
+/* ---- its half ------------------------------------------------------------------------------ */
+
+static int server_receive(struct server *s, const struct options *common)
+{
+    const struct message_start *t = &s->start;
+    struct receiver_options o = {.common = *common,
+                                 .output = s->paths[0],
+                                 .port = t->service,
+                                 .slots = t->buffers,
+                                 .senders = SENDERS,
+                                 .count = 1,
+                                 .max_bytes = t->max_bytes,
+                                 .fsync = (t->flags & MESSAGE_FSYNC) != 0,
+                                 .overwrite = (t->flags & MESSAGE_OVERWRITE) != 0,
+                                 .directory = (t->flags & MESSAGE_DIRECTORY) != 0,
+                                 .copy = &s->copy};
+
+    s->copy.ready = server_ready;
+    return receiver_run(&s->receiver, &o);
+}
+
+/* Writes where to connect to. Returns an exit code. */
+static int server_where(struct server *s, const char *socket, char where[ADDRESS_TEXT_MAX])
+{
+    const struct address *a = &s->addresses.list[0];
+    struct loop loop = {.fd = -1};
+    char mine[256], others[256];
+    struct address_list ours;
+    int code = loop_open(&loop, socket);
+
+    if (code == SAY_OK)
+        code = address_list_get(&ours, loop.session);
+    loop_close(&loop);
+    /* A single address without a network is the one that the user has given. */
+    if (code == SAY_OK && (s->addresses.n > 1 || a->bits < 128))
+        a = address_choose(&ours, &s->addresses);
+    if (code == SAY_OK && a == NULL)
+        code =
+            say_error(SAY_PEER,
+                      "no way from its ports (%s) to those here (%s); give an address that can be "
+                      "reached with --address",
+                      address_list_text(&ours, mine, sizeof mine),
+                      address_list_text(&s->addresses, others, sizeof others));
+    if (code == SAY_OK)
+        address_service(a, s->start.service, where);
+    return code;
+}
+
+/* Refuses a directory where the near end takes one file. */
+static int server_check(const struct server *s)
+{
+    char safe[512];
+    struct stat st;
+
+    if ((s->start.flags & MESSAGE_ONE_FILE) == 0 || stat(s->paths[0], &st) < 0 ||
+        !S_ISDIR(st.st_mode))
+        return SAY_OK;
+    return say_error(SAY_LOCAL,
+                     "%s: is a directory, and the target is none; make that first (mkdir)",
+                     text_safe(safe, sizeof safe, s->paths[0]));
+}
+
+static int server_send(struct server *s, const struct options *common)
+{
+    const struct message_start *t = &s->start;
+    char where[ADDRESS_TEXT_MAX];
+    struct sender_options o = {.common = *common,
+                               .paths = s->paths,
+                               .n_paths = s->n_paths,
+                               .host = where,
+                               .name = "",
+                               .recursive = (t->flags & MESSAGE_RECURSIVE) != 0,
+                               .go_back_n = (t->flags & MESSAGE_GO_BACK_N) != 0,
+                               .slots = t->buffers,
+                               .copy = &s->copy};
+    int code = sender_check(&o, &s->sender.total_bytes);
+
+    if (code == SAY_OK)
+        code = server_check(s);
+    if (code == SAY_OK)
+        code = server_where(s, common->socket, where);
+    return code != SAY_OK ? code : sender_run(&s->sender, &o);
+}
+
+/* Moves the pipes away from standard input and output, which no file that the near end names shall
+ * reach. 0 or a negative errno. */
+static int server_take_pipes(struct server *s)
+{
+    int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    talk_init(&s->talk, in, out);
+    if (in < 0 || out < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(null, STDOUT_FILENO) < 0)
+        return -errno;
+    close(null);
+    return 0;
+}
+
+int server_run(const char *version, const char *socket)
+{
+    struct options common = {.socket = socket, .quiet = false};
+    struct server *s = calloc(1, sizeof *s);
+    struct loop none = {.fd = -1};
+    uint8_t end;
+    int code;
+
+    if (s == NULL)
+        return say_error(SAY_RESOURCE, "no memory; end other programs first");
+    if (server_take_pipes(s) < 0)
+        return say_error(SAY_LOCAL, "standard input or output is closed; let sluice cp start this");
+    s->copy.context = s;
+    loop_signals();
+    say_divert(server_say, s);
+    loop_watch(s->talk.in_fd, server_hear, s);
+    talk_write(&s->talk, MESSAGE_HELLO, version, strlen(version));
+    while (!s->complete && loop_code() == 0)
+        loop_wait(&none, -1, UINT64_MAX);
+    memcpy(s->copy.token, s->start.token, sizeof s->copy.token);
+    code = loop_code();
+    if (code == SAY_OK)
+        code = (s->start.flags & MESSAGE_PULL) != 0 ? server_send(s, &common)
+                                                    : server_receive(s, &common);
+    end = (uint8_t)code;
+    talk_write(&s->talk, MESSAGE_END, &end, 1);
+    say_divert(NULL, NULL);
+    loop_watch(-1, NULL, NULL);
+    talk_close(&s->talk);
+    while (s->n_paths > 0)
+        free(s->paths[--s->n_paths]);
+    free(s->paths);
+    free(s);
+    return code;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks before anything is sent. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "console/text.h"
+#include "sluice/say.h"
+#include "sluice/transfer/sender.h"
+
+/* Refuses a path that cannot be sent; adds its size to *total_bytes (UINT64_MAX: not known). */
+static int check_path(const char *path, bool recursive, uint64_t *total_bytes)
+{
+    char safe[512];
+    struct stat st;
+
+    if (strcmp(path, "-") == 0) {
+        *total_bytes = UINT64_MAX;
+        return SAY_OK;
+    }
+    text_safe(safe, sizeof safe, path);
+    if (stat(path, &st) < 0)
+        return say_error(SAY_LOCAL, "%s: %s; check the name", safe, strerror(errno));
+    if (S_ISDIR(st.st_mode) && !recursive)
+        return say_error(SAY_LOCAL, "%s: is a directory; add -r to send what is in it", safe);
+    if (S_ISSOCK(st.st_mode))
+        return say_error(SAY_LOCAL, "%s: is a socket; name a file", safe);
+    if (faccessat(AT_FDCWD, path, R_OK | (S_ISDIR(st.st_mode) ? X_OK : 0), AT_EACCESS) < 0)
+        return say_error(SAY_LOCAL, "%s: %s; make it readable or leave it out", safe,
+                         strerror(errno));
+    if (!S_ISREG(st.st_mode) || *total_bytes == UINT64_MAX)
+        *total_bytes = UINT64_MAX;
+    else
+        *total_bytes += (uint64_t)st.st_size;
+    return SAY_OK;
+}
+
+int sender_check(const struct sender_options *o, uint64_t *total_bytes)
+{
+    int i, inputs = 0, code = SAY_OK;
+    uint64_t bytes = 0;
+
+    for (i = 0; i < o->n_paths && code == SAY_OK; i++) {
+        code = check_path(o->paths[i], o->recursive, &bytes);
+        inputs += strcmp(o->paths[i], "-") == 0;
+    }
+    if (code == SAY_OK && inputs > 1)
+        code =
+            options_wrong(o->copy != NULL ? "cp" : "send", "standard input can be sent only once");
+    *total_bytes = bytes == UINT64_MAX ? 0 : bytes;
+    return code;
+}

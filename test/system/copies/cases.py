@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functions that the cases of copies_test.py share: they run `sluice cp` from A, with B as the other host."""
+import os
+import re
+import subprocess
+import sys
+
+from ..files_cases import OK, SLUICE, SOCK_A, SOCK_B, Run, parts, wait_for
+
+RSH = f"{sys.executable} -B {os.path.join(os.path.dirname(os.path.abspath(__file__)), 'rsh.py')}"
+HOST = "me@far"  # as messages name the other host
+
+
+def home(folder: str) -> str:
+    """The home directory at the far end."""
+    path = os.path.join(folder, "home")
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def notes(folder: str) -> str:
+    """The folder of what rsh.py has logged."""
+    path = os.path.join(folder, "rsh-log")
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def cp(folder: str, *args: object, fault: str = "", far_sock: str = SOCK_B, near_sock: str = SOCK_A, rsh: str = RSH,
+       stdin: int = subprocess.DEVNULL) -> Run:
+    """Starts `sluice cp`. The remote shell comes from the environment."""
+    env = {"RSH_SOCKET": far_sock, "RSH_HOME": home(folder), "RSH_LOG": notes(folder), "RSH_FAULT": fault,
+           "SLUICE_RSH": rsh}
+    options: list[object] = [] if "--remote-path" in args else ["--remote-path", os.path.abspath(SLUICE)]
+    return Run("cp", *options, *args, sock=near_sock, prefix=["env", *(f"{k}={v}" for k, v in env.items())],
+               stdin=stdin)
+
+
+def copy(folder: str, *args: object) -> Run:
+    """A copy that must work, silently; returns it."""
+    run = cp(folder, *args)
+    run.expect(OK)
+    assert run.err == "", run.err
+    assert not parts(folder), parts(folder)
+    return run
+
+
+def noted(folder: str, name: str) -> str:
+    """What rsh.py has logged under this name, once it is there."""
+    path = os.path.join(notes(folder), name)
+    wait_for(name, lambda: os.path.exists(path))
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def gone(pid: int) -> bool:
+    """Whether the process has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+            return re.search(r"\) [ZX] ", f.read()) is not None
+    except OSError:
+        return True
+
