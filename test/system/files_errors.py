@@ -75,6 +75,27 @@ def nobody(folder: str) -> None:
     send(path, "[::1").expect(USAGE)
 
 
+@case("a sender waits for a receiver, and no longer than it was told to")
+def waits(folder: str) -> None:
+    path, target, number = make(folder, "f", bytes(MIB)), os.path.join(folder, "in"), port()
+    os.mkdir(target)
+    sender = send("--wait", "1min", path, f"{ADDR_B}:{number}")
+    time.sleep(1)
+    assert sender.process.poll() is None, sender.err
+    receiver = Run("recv", "-p", number, "--once", "-o", target, sock=SOCK_B)
+    sender.expect(OK)
+    receiver.expect(OK)
+    assert same_file(path, os.path.join(target, "f"))
+    began = time.monotonic()
+    send("--wait", "1", path, f"{ADDR_B}:{port()}").expect(PEER, "nobody receives")
+    assert 0.9 < time.monotonic() - began < 10
+    sender = send("--wait", "1min", path, f"{ADDR_B}:{port()}")
+    time.sleep(0.5)
+    sender.signal(signal.SIGTERM)
+    assert sender.wait() == 128 + signal.SIGTERM and sender.err == "", sender.err
+    send("--wait", "1", path, "10.91.0.1").expect(PEER, "10.91.0.1")
+
+
 @case("a port that is taken")
 def taken(folder: str) -> None:
     receiver, host = recv(folder, once=False)
@@ -99,6 +120,7 @@ def usage(folder: str) -> None:
     path = make(folder, "f", b"x")
     for args in (("frobnicate",), ("send",), ("send", path), ("send", "--frob", path, ADDR_B),
                  ("send", "--buffers", "0", path, ADDR_B), ("send", "--buffers", "x", path, ADDR_B),
+                 ("send", "--wait", "x", path, ADDR_B),
                  ("send", "--name", "../x", "-", ADDR_B), ("send", "-", "-", ADDR_B),
                  ("send", "--buffers"), ("recv", "name"), ("recv", "-p", "x"),
                  ("recv", "-p", "65536"), ("recv", "--count", "0"), ("show",),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "sluice/files/name.h"
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
@@ -17,6 +18,7 @@ const char command_send_help[] =
     "\n"
     "  -r, --recursive    send directories with their contents\n"
     "      --name NAME    name of standard input at the receiver (stdin)\n"
+    "      --wait TIME    wait so long for a receiver that is not there yet: 10, 2min\n"
     "      --buffers N    requests of 4 MiB in flight, 1 to 64 (8)\n"
     "      --go-back-N    repair losses by go-back-N instead of selective repeat\n"
     "      --rates FILE   write a line of CSV every 10 ms: bytes and rates\n"
@@ -30,12 +32,15 @@ const char command_send_help[] =
     "4 peer unknown, unreachable or refusing, 5 local file error, 6 file error at the\n"
     "receiver, 7 out of memory, quota or other resources. Manual: sluice(1).\n";
 
-enum { OPT_NAME = OPTIONS_OWN, OPT_BUFFERS, OPT_GO_BACK_N };
+#define WAIT_MAX_NS (7ull * 24 * 3600 * CLOCK_NS_PER_S)
+
+enum { OPT_NAME = OPTIONS_OWN, OPT_WAIT, OPT_BUFFERS, OPT_GO_BACK_N };
 
 static const struct option longs[] = {
     OPTIONS_LONG,
     {"recursive", no_argument, NULL, 'r'},
     {"name", required_argument, NULL, OPT_NAME},
+    {"wait", required_argument, NULL, OPT_WAIT},
     {"buffers", required_argument, NULL, OPT_BUFFERS},
     {"go-back-N", no_argument, NULL, OPT_GO_BACK_N},
     {NULL, 0, NULL, 0},
@@ -61,6 +66,9 @@ static int send_options(struct sender_options *o, int argc, char **argv)
             if (name_check(optarg, strlen(optarg)) != NULL)
                 code = say_error(SAY_USAGE, "--name: %s; choose another",
                                  name_check(optarg, strlen(optarg)));
+            break;
+        case OPT_WAIT:
+            code = options_duration("--wait", 0, WAIT_MAX_NS, &o->wait_ns);
             break;
         case OPT_BUFFERS:
             code = options_number("--buffers", 1, SENDER_SLOTS_MAX, &n);

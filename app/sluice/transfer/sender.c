@@ -11,6 +11,7 @@
 #include "sluice/say.h"
 
 #define COMPLETIONS 32
+#define RETRY_NS    200000000u /* between two attempts to reach a receiver */
 
 /* `user` of submissions: a request's slot, or one of these. */
 enum {
@@ -157,13 +158,65 @@ static void sender_verdict(struct sender *s)
     }
 }
 
-/* Allocates memory, connects, and posts receives. Returns an exit code. */
+/* Opens the connection, and posts receives. Returns an exit code. */
+static int sender_connect(struct sender *s)
+{
+    const struct sender_options *o = s->options;
+    uint32_t i;
+    int err = sluice_connect(s->loop.session, o->host, o->go_back_n ? SLUICE_GO_BACK_N : 0,
+                             USER_CONNECT, &s->conn);
+
+    if (err < 0)
+        return say_error(say_code(err, false), "%s", sluice_error(s->loop.session));
+    for (i = 0; i < SENDER_ANSWERS && i < sluice_depth(s->loop.session); i++)
+        sender_listen(s, i);
+    return s->code;
+}
+
+/* Closes a connection that nobody has answered, and opens another a moment later. */
+static int sender_again(struct sender *s)
+{
+    struct loop none = {.fd = -1};
+
+    sluice_conn_close(s->conn);
+    s->conn = NULL;
+    s->listening = 0;
+    s->status = 0;
+    s->no_more = s->peer_ended = false;
+    loop_wait(&none, -1, RETRY_NS);
+    return sender_connect(s);
+}
+
+/* Nothing is sent before a receiver has answered, so that the connection can be opened again until
+ * one does, for options->wait_ns. Returns an exit code. */
+static int sender_await(struct sender *s)
+{
+    uint64_t end = loop_now() + s->options->wait_ns;
+    int code = SAY_OK;
+
+    while (code == SAY_OK && !s->connected && loop_code() == 0) {
+        bool absent =
+            s->status == -ECONNREFUSED || s->status == -ETIMEDOUT || s->status == -EHOSTUNREACH;
+
+        if (s->status != 0 && (!absent || loop_now() >= end))
+            break;
+        if (s->status != 0) {
+            code = sender_again(s);
+        } else {
+            loop_wait(&s->loop, -1, UINT64_MAX);
+            sender_take(s);
+        }
+    }
+    s->summary.start_ns = loop_now();
+    return code;
+}
+
+/* Allocates memory and connects. Returns an exit code. */
 static int sender_open(struct sender *s)
 {
     const struct sender_options *o = s->options;
     uint64_t need;
-    uint32_t i;
-    int err;
+    int code;
 
     s->n_slots =
         o->slots < sluice_depth(s->loop.session) ? o->slots : sluice_depth(s->loop.session);
@@ -171,13 +224,8 @@ static int sender_open(struct sender *s)
     s->memory = sluice_alloc(s->loop.session, need);
     if (s->memory == NULL)
         return say_error(SAY_RESOURCE, "%s", sluice_error(s->loop.session));
-    err = sluice_connect(s->loop.session, o->host, o->go_back_n ? SLUICE_GO_BACK_N : 0,
-                         USER_CONNECT, &s->conn);
-    if (err < 0)
-        return say_error(say_code(err, false), "%s", sluice_error(s->loop.session));
-    for (i = 0; i < SENDER_ANSWERS && i < sluice_depth(s->loop.session); i++)
-        sender_listen(s, i);
-    return s->code;
+    code = sender_connect(s);
+    return code == SAY_OK && o->wait_ns > 0 ? sender_await(s) : code;
 }
 
 static void sender_report(struct sender *s)

@@ -34,6 +34,7 @@ struct sender_options {
     const char *name; /* of standard input, at the receiver */
     bool recursive, go_back_n;
     uint32_t slots;          /* requests in flight */
+    uint64_t wait_ns;        /* for a receiver that is not there yet; 0: it must be there */
     const struct copy *copy; /* NULL: this is no end of sluice cp */
 };
 
