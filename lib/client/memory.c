@@ -108,34 +108,37 @@ static int memory_share(struct sluice *s, uint64_t len_bytes, bool huge, struct 
     return 0;
 }
 
+static int memory_alloc(struct sluice *s, uint64_t len_bytes, struct client_region *r)
+{
+    int err = -ENOMEM;
+
+    if (len_bytes == 0 || len_bytes > UINT64_MAX / 4)
+        return client_fail(s, -EINVAL, "cannot allocate %llu bytes", (unsigned long long)len_bytes);
+    if (s->gone)
+        return -ENOTCONN;
+    if (s->regions_count >= s->limits.regions)
+        return client_fail(s, -ENOSPC,
+                           "the session has %u pieces of memory: use fewer, larger ones",
+                           s->regions_count);
+    if (regions_room(s) < 0)
+        return client_fail(s, -ENOMEM, "no memory for bookkeeping");
+    /* Hugepages if possible; ordinary pages after any failure. */
+    if (len_bytes >= CLIENT_HUGE_BYTES)
+        err = memory_share(s, protocol_round(len_bytes, CLIENT_HUGE_BYTES), true, r);
+    if (err < 0 && !s->gone)
+        err = memory_share(s, protocol_round(len_bytes, (uint64_t)sysconf(_SC_PAGESIZE)), false, r);
+    return err;
+}
+
 void *sluice_alloc(struct sluice *s, uint64_t len_bytes)
 {
     struct client_region r;
-    int err = -ENOMEM;
+    int err = memory_alloc(s, len_bytes, &r);
 
-    if (len_bytes == 0 || len_bytes > UINT64_MAX / 4) {
-        client_fail(s, -EINVAL, "cannot allocate %llu bytes", (unsigned long long)len_bytes);
+    if (err < 0) {
+        errno = -err;
         return NULL;
     }
-    if (s->gone)
-        return NULL;
-    if (s->regions_count >= s->limits.regions) {
-        client_fail(s, -ENOSPC, "the session has %u pieces of memory: use fewer, larger ones",
-                    s->regions_count);
-        return NULL;
-    }
-    if (regions_room(s) < 0) {
-        client_fail(s, -ENOMEM, "no memory for bookkeeping");
-        return NULL;
-    }
-    /* Hugepages if possible; ordinary pages after any failure. */
-    if (len_bytes >= CLIENT_HUGE_BYTES)
-        err = memory_share(s, protocol_round(len_bytes, CLIENT_HUGE_BYTES), true, &r);
-    if (err < 0 && !s->gone)
-        err =
-            memory_share(s, protocol_round(len_bytes, (uint64_t)sysconf(_SC_PAGESIZE)), false, &r);
-    if (err < 0)
-        return NULL;
     region_insert(s, &r);
     return r.base;
 }

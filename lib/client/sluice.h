@@ -41,8 +41,8 @@ const char *sluice_error(const struct sluice *s);
 /*
  * Allocates memory for requests to send from or receive into: page aligned, zeroed, locked by the
  * daemon, in hugepages if some are free. It counts against the user's quota in the daemon
- * (-EDQUOT). NULL on failure. Free it with sluice_free(), which returns -EBUSY while requests use
- * it, or with sluice_close().
+ * (EDQUOT). On failure it returns NULL, and errno says why. Free it with sluice_free(), which
+ * returns -EBUSY while requests use it, or with sluice_close().
  */
 void *sluice_alloc(struct sluice *s, uint64_t len_bytes);
 int sluice_free(struct sluice *s, void *memory);

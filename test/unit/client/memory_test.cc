@@ -43,8 +43,10 @@ TEST_F(MemoryTest, QuotaIsHeldAndReturned)
     std::vector<void *> all;
     void *m;
 
+    errno = 0;
     while ((m = sluice_alloc(s, 4 * mib)) != nullptr)
         all.push_back(m);
+    EXPECT_EQ(errno, EDQUOT);
     EXPECT_NE(strstr(sluice_error(s), "quota"), nullptr) << sluice_error(s);
     EXPECT_GE(all.size(), 13u); /* the session itself counts, too */
     EXPECT_LE(all.size(), 15u);
