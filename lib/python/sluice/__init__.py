@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bulk transport through a running sluiced, paced by its receivers: libsluice for Python.
+
+    import sluice
+
+    with sluice.Session() as session:
+        view = session.alloc(1 << 20)             # memory that the daemon sends from, as it is
+        with session.connect("192.0.2.20") as connection:
+            connection.send(view).wait()
+
+sluice.aio has the same for asyncio. doc/python.md, or /usr/share/doc/sluice/python.md, is the manual.
+"""
+from .errors import (Canceled, Closed, EndOfData, Full, NoDaemon, NotAllowed, NotOurs, OtherThread, OutOfResources,
+                     PeerSilent, Refused, Reset, Shut, SluiceError, Taken, TooLong, Unreachable, WaitTimeout)
+from .session import PORT_DEFAULT, REQUEST_MAX, Connection, Data, Listener, Op, Request, Session, State, Stats
+
+__all__ = [
+    "PORT_DEFAULT", "REQUEST_MAX", "Canceled", "Closed", "Connection", "Data", "EndOfData", "Full", "Listener", "NoDaemon",
+    "NotAllowed", "NotOurs", "Op", "OtherThread", "OutOfResources", "PeerSilent", "Refused", "Request", "Reset", "Session",
+    "Shut", "SluiceError", "State", "Stats", "Taken", "TooLong", "Unreachable", "WaitTimeout",
+]

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Opening a session where there is no daemon, and the lifetime of memory that Python sees.
+
+The memory is the test's own: a library in Python stands in for libsluice, and fills each piece with a mark when it is
+freed. So a view of memory that was freed too early is seen, not a crash.
+"""
+import ctypes
+import errno
+import gc
+import os
+import socket
+import sys
+import tempfile
+import threading
+import unittest
+from typing import Any
+
+import sluice
+from sluice import _handle
+from sluice._header import ffi
+
+FREED = 0xEE
+LENGTH = 4096
+
+
+class FakeLibrary:
+    """As much of libsluice as a Handle needs."""
+
+    def __init__(self) -> None:
+        self.pieces: dict[int, Any] = {}
+        self.freed: list[int] = []
+        self.closed = False
+
+    def sluice_open(self, session: Any, path: Any, why: Any, length: int) -> int:
+        session[0] = ffi.cast("struct sluice *", 8)
+        return 0
+
+    def sluice_alloc(self, s: Any, length: int) -> Any:
+        assert not self.closed, "the session is closed"
+        piece = ctypes.create_string_buffer(length)
+        self.pieces[ctypes.addressof(piece)] = piece
+        return ffi.cast("void *", ctypes.addressof(piece))
+
+    def sluice_free(self, s: Any, memory: Any) -> int:
+        assert not self.closed, "the session is closed"
+        address = int(ffi.cast("uintptr_t", memory))
+        ctypes.memset(address, FREED, len(self.pieces[address]))
+        self.freed.append(address)
+        return 0
+
+    def sluice_close(self, s: Any) -> None:
+        assert not self.closed, "it was closed twice"
+        self.closed = True
+
+
+class User:
+    """An object of somebody's, in a circle, that uses a view when it is freed."""
+
+    def __init__(self, view: memoryview | None = None, saves: bool = False) -> None:
+        self.view, self.saves, self.circle = view, saves, self
+
+    def __del__(self) -> None:
+        assert self.view is not None
+        seen.append(self.view[0])
+        if self.saves:
+            saved.append(self)
+
+
+seen: list[int] = []  # what users saw in their last moment
+saved: list[User] = []
+
+
+class Memory(unittest.TestCase):
+    def setUp(self) -> None:
+        self.library = FakeLibrary()
+        true = _handle.lib
+        _handle.lib = self.library
+        self.addCleanup(setattr, _handle, "lib", true)
+        self.handle = _handle.Handle("/nowhere")
+        seen.clear()
+        saved.clear()
+
+    def test_freed_with_the_last_view(self) -> None:
+        view = self.handle.alloc(LENGTH)
+        self.assertEqual((view.format, len(view), view.readonly), ("B", LENGTH, False))
+        part = view[100:200]
+        del view
+        self.assertEqual(self.library.freed, [])
+        part[0] = 5
+        del part
+        self.assertEqual(len(self.library.freed), 1)
+
+    def test_released(self) -> None:
+        with self.handle.alloc(LENGTH) as view:
+            view[0] = 1
+            self.assertEqual(self.library.freed, [])
+        self.assertEqual(len(self.library.freed), 1)
+
+    def test_views_outlive_the_session(self) -> None:
+        views = [self.handle.alloc(LENGTH) for _ in range(3)]
+        views.pop()
+        self.handle.close()
+        self.assertFalse(self.library.closed)
+        self.assertRaises(sluice.Closed, self.handle.alloc, LENGTH)
+        views.pop()
+        self.assertEqual(len(self.library.freed), 2)
+        self.assertFalse(self.library.closed)
+        views[0][0] = 7
+        views.pop()
+        self.assertTrue(self.library.closed)
+
+    def test_close_without_views(self) -> None:
+        self.handle.close()
+        self.handle.close()
+        self.assertTrue(self.library.closed)
+
+    def test_garbage_uses_its_view(self) -> None:
+        """The garbage collector runs finalizers of a circle in any order: one that is older than the view, one younger."""
+        older = User()
+        older.view = self.handle.alloc(LENGTH)
+        younger = User(older.view)
+        older.circle, younger.circle = younger, older
+        del older, younger
+        gc.collect()
+        self.assertEqual(seen, [0, 0])
+        self.assertEqual(len(self.library.freed), 1)
+
+    def test_garbage_is_saved(self) -> None:
+        User(self.handle.alloc(LENGTH), saves=True)
+        gc.collect()
+        self.assertEqual((seen, self.library.freed), ([0], []))
+        self.handle.close()
+        view = saved[0].view
+        assert view is not None
+        self.assertEqual(view[0], 0)
+        del view
+        saved.clear()
+        gc.collect()
+        self.assertEqual(len(self.library.freed), 1)
+        self.assertTrue(self.library.closed)
+
+    def test_freed_while_in_use(self) -> None:
+        """A view that goes while a call is under way is freed after the call."""
+        view = self.handle.alloc(LENGTH)
+        with self.handle:
+            del view
+            self.assertEqual(self.library.freed, [])
+        self.assertEqual(len(self.library.freed), 1)
+
+    def test_threads(self) -> None:
+        """Two threads cannot be in libsluice with one session."""
+        raised: list[BaseException] = []
+
+        def alloc() -> None:
+            try:
+                self.handle.alloc(LENGTH)
+            except sluice.OtherThread as problem:
+                raised.append(problem)
+
+        with self.handle:
+            thread = threading.Thread(target=alloc)
+            thread.start()
+            thread.join()
+        self.assertEqual(len(raised), 1)
+        self.handle.alloc(LENGTH)
+
+    def test_fork(self) -> None:
+        """A child cannot use its parent's session, nor end it; it may see the memory."""
+        view = self.handle.alloc(LENGTH)
+        view[0] = 9
+        child = os.fork()
+        if child == 0:
+            try:
+                self.handle.alloc(1)
+            except sluice.Closed:
+                self.handle.close()
+                kept = view[0] == 9
+                del view
+                os._exit(0 if kept and not self.library.closed and not self.library.freed else 2)
+            os._exit(1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertFalse(self.handle.closed)
+
+
+class Opening(unittest.TestCase):
+    def test_no_daemon(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "no.sock")
+            with self.assertRaises(sluice.NoDaemon) as caught:
+                sluice.Session(path)
+            self.assertEqual(caught.exception.errno, errno.ENOENT)
+            self.assertIn(path, str(caught.exception))
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+                s.bind(path)
+            with self.assertRaises(sluice.NoDaemon) as caught:
+                sluice.Session(path)
+            self.assertEqual(caught.exception.errno, errno.ECONNREFUSED)
+
+    def test_wrong_path(self) -> None:
+        with self.assertRaises(sluice.SluiceError) as caught:
+            sluice.Session("x" * 200)
+        self.assertEqual(caught.exception.errno, errno.ENAMETOOLONG)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
