@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Python package, and the examples of the folder examples: two processes, each with a daemon of its own."""
+import importlib.util
+import os
+import random
+import re
+import sys
+
+from .. import ROOT
+from ..harness import Context, TestbedError, need, scene
+from testbed.daemon import Daemon
+from testbed.pair import ADDR_B, memif_pair
+from testbed.process import Process, Testbed, until
+
+PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+EXAMPLES = os.path.join(ROOT, "examples")
+CONNECTIONS = 100
+
+
+def lack(context: Context) -> str | None:
+    """What the package under test needs and this machine has not."""
+    for name, package in (("_cffi_backend", "python3-cffi"), ("numpy", "python3-numpy")):
+        if importlib.util.find_spec(name) is None:
+            return f"Python has no {name}: run scripts/setup, which installs {package}"
+    if not os.path.exists(os.path.join(context.build.dir, "lib/python/sluice/_header.py")):
+        raise TestbedError("the Python package is not built: run scripts/setup, then meson setup --wipe and ninja")
+    return None
+
+
+def start(daemon: Daemon, context: Context, name: str, *args: object) -> Process:
+    """Starts a program of the folder programs, or an example, for this daemon."""
+    env = {"PYTHONPATH": os.path.join(context.build.dir, "lib/python"), "SLUICE_SOCKET": daemon.socket,
+           "LD_LIBRARY_PATH": os.path.join(context.build.dir, "lib/client")}
+    command: list[object] = [os.path.join(context.build.dir, "examples", name), *args]
+    if name.endswith(".py"):
+        folder = PROGRAMS if os.path.exists(os.path.join(PROGRAMS, name)) else EXAMPLES
+        command = [sys.executable, "-B", "-W", "error::BytesWarning", os.path.join(folder, name), *args]
+    return daemon.testbed.start(name, command, env=env)
+
+
+def both(testbed: Testbed, context: Context, server: tuple[object, ...], client: tuple[object, ...]) -> tuple[str, str]:
+    """Runs (program, argument...) on B and on A, joined by a memif, and checks that both daemons let go of everything.
+    Returns what they print."""
+    need(lack(context))
+    a, b = memif_pair(testbed, context.build)
+    before = [d.holdings() for d in (a, b)]
+    receiving = start(b, context, str(server[0]), *server[1:])
+    b.wait_listening(process=receiving)
+    sending = start(a, context, str(client[0]), *client[1:])
+    said = sending.check(120), receiving.check(60)
+    for daemon, was in zip((a, b), before):
+        daemon.check_holdings(was)
+        daemon.stop()
+    return said
+
+
+@scene("examples: a buffer crosses two daemons, in C", company=True)
+def example_c(testbed: Testbed, context: Context) -> None:
+    sent, received = both(testbed, context, ("buffer", "receive"), ("buffer", "send", ADDR_B, 5_000_001))
+    if sent != received or not sent.startswith("5000001 bytes, sum "):
+        raise TestbedError(f"sent: {sent}received: {received}")
+
+
+@scene("examples: a NumPy array crosses two daemons", company=True)
+def example_numpy(testbed: Testbed, context: Context) -> None:
+    sent, received = both(testbed, context, ("array.py", "receive"), ("array.py", "send", ADDR_B, 3000))
+    if not received.startswith(sent) or not re.match(r"\(3000, 1024\) float64, sum -?\d", sent):
+        raise TestbedError(f"sent: {sent}received: {received}")
+
+
+@scene("Python: bytes come back as they were sent, and no process copies them", memory_gb=2)
+def bytes_equal(testbed: Testbed, context: Context) -> None:
+    pieces, length = 16, 8 << 20
+    seed = int(os.environ.get("SLUICE_SEED") or random.randrange(1 << 30))
+    print(f"SLUICE_SEED={seed}")
+    both(testbed, context, ("echo.py", pieces, length), ("exchange.py", ADDR_B, pieces, length, seed))
+
+
+def _until_daemon_dies(a: Daemon, process: Process) -> None:
+    """Kills A once the program waits for that. The program must then end well."""
+    until(lambda: "waiting for the daemon's end" in process.out(), 90, "the program waits", process=process)
+    a.kill()
+    process.check(60)
+
+
+@scene("Python: every failure is an error with a class of its own, and none is a crash", company=True)
+def misuse(testbed: Testbed, context: Context) -> None:
+    need(lack(context))
+    a, b = memif_pair(testbed, context.build, daemon_keys={"quota": "64M"})
+    peer = start(b, context, "misuse.py", "peer")
+    b.wait_listening(7004, process=peer)
+    client = start(a, context, "misuse.py", ADDR_B)
+    _until_daemon_dies(a, client)
+    if "ResourceWarning" in client.err() + peer.err():
+        raise TestbedError(f"a warning that is off by default\n{client.tail()}\n{peer.tail()}")
+    peer.check(60)
+    b.stop()
+
+
+@scene("Python: asyncio serves 100 connections at once, and hears that the daemon dies", memory_gb=2)
+def many(testbed: Testbed, context: Context) -> None:
+    need(lack(context))
+    a, b = memif_pair(testbed, context.build)
+    before = b.holdings()
+    server = start(b, context, "many.py", "server", CONNECTIONS)
+    b.wait_listening(process=server)
+    client = start(a, context, "many.py", ADDR_B, CONNECTIONS)
+    _until_daemon_dies(a, client)
+    if f"{CONNECTIONS} connections" not in client.out():
+        raise TestbedError(f"the client does not say that all connections worked\n{client.tail()}")
+    server.check(60)
+    b.check_holdings(before)
+    b.stop()
