@@ -2,8 +2,8 @@
 """The C session, and the memory that Python sees of it.
 
 Invariants:
-- Calls of libsluice for a session happen between __enter__() and __exit__() of its Handle, in one thread at a time. cffi
-  releases the interpreter's lock during a call, so another thread can run; it gets OtherThread if it tries.
+- One thread at a time calls libsluice for a session. cffi releases the interpreter's lock during a call, so another thread
+  can run; it gets OtherThread if it tries to use the session.
 - A piece of memory is unmapped when no object refers to it any more: no memoryview, no slice of one, no NumPy array, no
   request under way. A session that is closed keeps its C session until then, so no view ever points to nothing.
 """
@@ -57,10 +57,14 @@ class Handle:
     """The C session of a Session. `with handle as s:` lets this thread call libsluice with s."""
 
     def __init__(self, path: str | None) -> None:
-        self._lock = threading.Lock()
+        self._use = threading.Lock()  # held by the thread that uses the session
+        # Held around calls. A thread that does not use the session may free the last view of its memory; the user then
+        # waits for it. The garbage collector may do so in the midst of anything else, so this lock is reentrant.
+        self._calls = threading.RLock()
         self._closed = True
         self._pieces = 0  # pieces of memory that are mapped
-        self._dying: collections.deque[tuple[weakref.ref[_Token], int]] = collections.deque()
+        self._dying: dict[int, weakref.ref[_Token]] = {}  # {address: token}
+        self._dead: collections.deque[int] = collections.deque()  # addresses to free
         self._s: Any = None
         session = ffi.new("struct sluice **")
         why = ffi.new("char[]", ERROR_BYTES)
@@ -77,18 +81,22 @@ class Handle:
         return self._closed
 
     def __enter__(self) -> Any:
-        if not self._lock.acquire(blocking=False):
+        if not self._use.acquire(blocking=False):
             raise OtherThread(errno.EBUSY, "another thread uses this session: give each thread a session of its own")
+        self._calls.acquire()
         if self._closed:
-            self._lock.release()
+            self._release()
             raise Closed(errno.EBADF, "the session is closed: open another one")
         return self._s
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
-        self._lock.release()
-        if self._dying:
-            self._free_dead()
+        self._release()
+        self._free_dead()
+
+    def _release(self) -> None:
+        self._calls.release()
+        self._use.release()
 
     def error(self, status: int) -> SluiceError:
         """The error of a call that has just failed, of this session."""
@@ -112,31 +120,33 @@ class Handle:
         return memoryview(array).cast("B")
 
     def token_dying(self, token: _Token) -> None:
-        self._dying.append((weakref.ref(token, self._token_dead), token.address))
+        """Its memory is to be freed once the token is dead. A finalizer may yet save it."""
+        address = token.address
 
-    def _token_dead(self, _ref: object) -> None:
-        self._free_dead()
+        def dead(_ref: object) -> None:
+            self._dying.pop(address, None)
+            self._dead.append(address)
+            self._free_dead()
+
+        self._dying[address] = weakref.ref(token, dead)
 
     def _free_dead(self) -> None:
-        """Frees what nothing refers to any more, unless a thread is using the session, which will do it then."""
-        while any(ref() is None for ref, _ in self._dying) and self._lock.acquire(blocking=False):
+        """Frees what nothing refers to any more, unless another thread is calling, which will do it then."""
+        while self._dead and self._calls.acquire(blocking=False):
             try:
                 self._free_locked()
             finally:
-                self._lock.release()
+                self._calls.release()
 
     def _free_locked(self) -> None:
-        for _ in range(len(self._dying)):
-            ref, address = self._dying.popleft()
-            if ref() is not None:
-                self._dying.append((ref, address))  # not yet freed, or saved by a finalizer
-                continue
+        while True:
+            try:
+                address = self._dead.popleft()
+            except IndexError:
+                break
             self._pieces -= 1
             if self._s is not None:
                 lib.sluice_free(self._s, ffi.cast("void *", address))
-        self._end_locked()
-
-    def _end_locked(self) -> None:
         if self._closed and self._pieces == 0 and self._s is not None:
             s, self._s = self._s, None
             lib.sluice_close(s)
@@ -153,7 +163,7 @@ class Handle:
 
     def abandon(self) -> None:
         """In a child after fork(): the session is the parent's. The child may see its memory, but not call it."""
-        self._lock = threading.Lock()
+        self._use, self._calls = threading.Lock(), threading.RLock()
         self._closed = True
         self._s = None
 

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from ._handle import Handle, lib, text_of
 from ._header import ffi
-from .errors import Canceled, Closed, EndOfData, NoDaemon, SluiceError, WaitTimeout, error_of
+from .errors import Canceled, Closed, EndOfData, NoDaemon, OutOfResources, SluiceError, WaitTimeout, error_of
 
 PORT_DEFAULT: int = lib.SLUICE_PORT_DEFAULT
 REQUEST_MAX: int = lib.SLUICE_REQUEST_MAX
@@ -200,6 +200,9 @@ class Connection:
         fail with Canceled."""
         if self._pointer is None:
             return
+        if self._session.closed:  # after fork(): the parent has it
+            self._pointer = None
+            return
         with self._session._handle:
             status = lib.sluice_conn_close(self._pointer)
             if status < 0:
@@ -242,6 +245,8 @@ class Listener:
         self._session = session
         self._ready: collections.deque[Connection] = collections.deque()
         self._waiting: set[Connection] = set()
+        self._missing: list[int] = []  # channels on which one more is to wait, once there are resources
+        self._lack: SluiceError | None = None  # why they do not
         self._error: SluiceError | None = None
         self._closed = False
         with session._handle as s:
@@ -257,10 +262,13 @@ class Listener:
             raise
 
     def accept(self, timeout: float | None = None) -> Connection:
-        """The next peer's connection. Raises WaitTimeout if none comes within timeout seconds.
+        """The next peer's connection. Raises WaitTimeout if none comes within timeout seconds, and OutOfResources if none can:
+        close some connections then.
 
         Its address may be forged until the first of its requests ends (libsluice(3))."""
-        self._session._advance(lambda: self._ready or self._error or self._closed, timeout)
+        if not self._ready:
+            self._refill()
+        self._session._advance(lambda: self._ready or self._error or self._closed or not self._waiting, timeout)
         connection = self.take()
         if connection is None:
             raise WaitTimeout(errno.ETIME, f"no peer has come to service {self.port}: wait longer")
@@ -274,11 +282,19 @@ class Listener:
             raise Closed(errno.EBADF, "the listener is closed: listen again")
         if self._error is not None:
             raise self._error
+        if not self._waiting and self._lack is None:
+            self._refill()
+        if not self._waiting and self._lack is not None:
+            lack, self._lack = self._lack, None  # the next call tries again
+            raise lack
         return None
 
     def close(self) -> None:
         """Gives the service back, and closes connections that nobody has accepted."""
         if self._closed:
+            return
+        if self._session.closed:  # after fork(): the parent has it
+            self._closed = True
             return
         with self._session._handle as s:
             self._closed = True
@@ -300,16 +316,30 @@ class Listener:
         self._waiting.discard(request.connection)
         if self._closed:
             return
-        if request.error() is not None:
-            self._error = self._error or request.error()
-            request.connection.close()
-        else:
+        error = request.error()
+        if error is None:
             self._ready.append(request.connection)
-            try:
-                self._wait_on(channel)
-            except SluiceError as problem:  # such as too many connections: accept() reports it after those that came
-                self._error = self._error or problem
+            self._missing.append(channel)
+            self._refill()
+        else:
+            request.connection.close()
+            if isinstance(error, OutOfResources):
+                self._missing.append(channel)
+                self._lack = error
+            else:
+                self._error = self._error or error
         self._changed()
+
+    def _refill(self) -> None:
+        """Has as many connections wait as listen() said, or as there are resources for."""
+        self._lack = None
+        while self._missing:
+            try:
+                self._wait_on(self._missing[-1])
+            except SluiceError as problem:
+                self._lack = problem
+                return
+            self._missing.pop()
 
     def _changed(self) -> None:
         if self.on_change is not None:

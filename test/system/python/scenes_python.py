@@ -97,6 +97,18 @@ def misuse(testbed: Testbed, context: Context) -> None:
     b.stop()
 
 
+@scene("Python: a program that ends without closing anything, and a child after fork(), leave nothing behind", company=True)
+def leaves(testbed: Testbed, context: Context) -> None:
+    need(lack(context))
+    a, b = memif_pair(testbed, context.build)
+    before = [d.holdings() for d in (a, b)]
+    if "leaving" not in start(a, context, "leaves.py", ADDR_B).check(60):
+        raise TestbedError("the program did not come to its end")
+    for daemon, was in zip((a, b), before):
+        daemon.check_holdings(was)
+        daemon.stop()
+
+
 @scene("Python: asyncio serves 100 connections at once, and hears that the daemon dies", memory_gb=2)
 def many(testbed: Testbed, context: Context) -> None:
     need(lack(context))

@@ -4,6 +4,7 @@
 The memory is the test's own: a library in Python stands in for libsluice, and fills each piece with a mark when it is
 freed. So a view of memory that was freed too early is seen, not a crash.
 """
+import contextlib
 import ctypes
 import errno
 import gc
@@ -12,7 +13,10 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 import unittest
+import unittest.mock
+from collections.abc import Callable
 from typing import Any
 
 import sluice
@@ -29,20 +33,24 @@ class FakeLibrary:
     def __init__(self) -> None:
         self.pieces: dict[int, Any] = {}
         self.freed: list[int] = []
-        self.closed = False
+        self.closed = self.freeing = False
+        self.free_s = 0.0  # how long sluice_free() takes
 
     def sluice_open(self, session: Any, path: Any, why: Any, length: int) -> int:
         session[0] = ffi.cast("struct sluice *", 8)
         return 0
 
     def sluice_alloc(self, s: Any, length: int) -> Any:
-        assert not self.closed, "the session is closed"
+        assert not self.closed and not self.freeing, "the session is closed, or in use"
         piece = ctypes.create_string_buffer(length)
         self.pieces[ctypes.addressof(piece)] = piece
         return ffi.cast("void *", ctypes.addressof(piece))
 
     def sluice_free(self, s: Any, memory: Any) -> int:
         assert not self.closed, "the session is closed"
+        self.freeing = True
+        time.sleep(self.free_s)
+        self.freeing = False
         address = int(ffi.cast("uintptr_t", memory))
         ctypes.memset(address, FREED, len(self.pieces[address]))
         self.freed.append(address)
@@ -140,12 +148,26 @@ class Memory(unittest.TestCase):
         self.assertTrue(self.library.closed)
 
     def test_freed_while_in_use(self) -> None:
-        """A view that goes while a call is under way is freed after the call."""
-        view = self.handle.alloc(LENGTH)
+        """A view that another thread drops while a call is under way is freed after the call."""
+        views = [self.handle.alloc(LENGTH)]
         with self.handle:
-            del view
-            self.assertEqual(self.library.freed, [])
+            thread = threading.Thread(target=views.clear)
+            thread.start()
+            thread.join()
+            self.assertEqual((views, self.library.freed), ([], []))
         self.assertEqual(len(self.library.freed), 1)
+
+    def test_user_waits_for_the_free(self) -> None:
+        """A thread that drops the last view, and so calls the library, does not count as another user."""
+        views = [self.handle.alloc(LENGTH)]
+        self.library.free_s = 0.3
+        thread = threading.Thread(target=views.clear)
+        thread.start()
+        while not self.library.freeing:
+            time.sleep(0.01)
+        self.handle.alloc(LENGTH)
+        self.assertFalse(self.library.freeing)
+        thread.join()
 
     def test_threads(self) -> None:
         """Two threads cannot be in libsluice with one session."""
@@ -158,9 +180,10 @@ class Memory(unittest.TestCase):
                 raised.append(problem)
 
         with self.handle:
-            thread = threading.Thread(target=alloc)
+            thread = threading.Thread(target=alloc, daemon=True)
             thread.start()
-            thread.join()
+            thread.join(10)
+            self.assertFalse(thread.is_alive(), "the thread waits")
         self.assertEqual(len(raised), 1)
         self.handle.alloc(LENGTH)
 
@@ -180,6 +203,45 @@ class Memory(unittest.TestCase):
             os._exit(1)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
         self.assertFalse(self.handle.closed)
+
+
+class FakeSession:
+    """Sessions of which at most `limit` connections can be open; a peer comes whenever somebody waits for one."""
+    channels = 1
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self._handle = limit, contextlib.nullcontext()
+        self.requests: list[sluice.Request] = []
+        self.count = 0
+
+    def _open(self, request: sluice.Request, _call: object) -> sluice.Connection:
+        if self.count == self.limit:
+            raise sluice.OutOfResources(errno.EMFILE, "too many: close some")
+        self.count += 1
+        request.connection = sluice.Connection(self, object(), request)  # type: ignore[arg-type]
+        self.requests.append(request)
+        return request.connection
+
+    def _advance(self, until: Callable[[], object], _timeout: float | None) -> None:
+        while not until():
+            request = self.requests.pop(0)
+            request._end(0, None)
+            request._call_back()
+
+
+class Listening(unittest.TestCase):
+    def test_out_of_connections(self) -> None:
+        """A listener says that there are no more connections, and goes on when there are."""
+        fake = FakeSession(2)
+        with unittest.mock.patch("sluice.session.lib", sluice_listen=lambda s, port: 0):
+            listener = sluice.Listener(fake, 7000, 1)  # type: ignore[arg-type]
+        first = listener.accept(0)
+        self.assertIsNot(listener.accept(0), first)
+        for _ in range(2):
+            self.assertRaises(sluice.OutOfResources, listener.accept, 0)
+        fake.count -= 1
+        listener.accept(0)
+        self.assertRaises(sluice.OutOfResources, listener.accept, 0)
 
 
 class Opening(unittest.TestCase):

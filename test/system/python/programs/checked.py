@@ -18,13 +18,12 @@ def raises(kind: type[sluice.SluiceError], number: int, call: Callable[[], objec
     raise AssertionError(f"{kind.__name__} was due; the call returned {found!r}")
 
 
-def resident_peak() -> int:
-    """The most bytes of memory that the process has had since reset_peak()."""
+def memory_peak() -> int:
+    """The most bytes of ordinary memory that the process has had since reset_peak(), and its hugepages of now."""
     with open("/proc/self/status", encoding="ascii") as f:
-        for line in f:
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    raise AssertionError("/proc/self/status has no VmHWM")
+        found = {key: int(text.split()[0]) for key, _, text in (line.partition(":") for line in f)
+                 if key in ("VmHWM", "HugetlbPages")}
+    return (found["VmHWM"] + found["HugetlbPages"]) * 1024
 
 
 def reset_peak() -> None:
