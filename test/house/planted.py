@@ -217,6 +217,7 @@ class Fault:
 # Parts of commands.
 SCENE = "python3 -B test/system/run.py --build build $HUGE --only "  # HUGE: --huge, where there are hugepages
 PROGRAMS = "build: programs"
+PYTHON_PACKAGE = (PROGRAMS + " python examples/buffer",)  # the example needs the shared library
 TIDY = "python3 -B scripts/stages/tidy.py build 1 ^lib/base/span.c"
 LAB = "python3 -B test/lab/lab_test.py build/app/lab/sluice-lab . "
 ASAN = "build-asan: programs"
@@ -534,6 +535,17 @@ FAULTS = [
           "        if (sent / BATCH % 10 != 0 && batch_send(g, batch, n) != n) {\n",
           SCENE + "'a million forged'", r"of \d+ forged frames that are no fragments",
           (PROGRAMS + " test/system/forge",)),
+    Fault("a finalizer frees memory of Python that another one still sees",
+          "none: the garbage collector runs finalizers in any order",
+          "lib/python/sluice/_handle.py", "        self._dying[address] = weakref.ref(token, dead)\n", "        dead(None)\n",
+          "PYTHONPATH=build/lib/python LD_LIBRARY_PATH=build/lib/client /usr/bin/python3 -B test/unit/python/session_test.py",
+          "FAIL: test_garbage_uses_its_view", PYTHON_PACKAGE),
+    Fault("a send through Python copies the data",
+          "the test saw copies in ordinary memory only, not in hugepages",
+          "lib/python/sluice/session.py", "        pinned = ffi.from_buffer(data, require_writable=op == Op.RECV)\n",
+          "        if op == Op.SEND:\n            copy = self._session.alloc(len(data))\n            copy[:] = data\n"
+          "            data = copy\n        pinned = ffi.from_buffer(data)\n",
+          SCENE + "'no process copies'", r"the process grew by \d+ bytes", PYTHON_PACKAGE),
 ]
 
 

@@ -7,7 +7,7 @@ import traceback
 from typing import Protocol
 
 from . import (beside, emu, exception, files, flood, idle, known, linerate, memif, micro, pace, paced, paths,
-               profile, rivals, roads, secure, share, shares, tcp, units)
+               profile, python, rivals, roads, secure, share, shares, tcp, units)
 from . import paired
 from testbed.process import Testbed, TestbedError
 from .results import Results
@@ -29,6 +29,7 @@ BENCHES: dict[str, tuple[Bench, int, str]] = {
     "profile": (profile, 2800, "where the time of a packet goes over memif, step by step, by perf's samples"),
     "units": (units, 6000, "goodput over memif with an MTU of 40960, against 9000"),
     "secure": (secure, 6000, "goodput over memif with sealed packets, against plain ones and a bare loop of the cipher"),
+    "python": (python, python.HUGE_MB, "goodput of the Python package over memif, against sluice perf"),
     "pace": (pace, 4100, "a million paced flows on one core, against rte_sched, rte_timer and wheels"),
     "paced": (paced, 1280, "payload on a veth, as tcpdump captures it, against the grant"),
     "emu": (emu, 7800, "the path emulator on one core against testpmd, and its delay error"),

@@ -21,9 +21,9 @@ from . import paired
 from .micro import program
 from .results import Results
 from testbed.asked import Asked
-from testbed.daemon import Build
+from testbed.daemon import Build, Daemon
 from testbed.pair import ADDR_B, memif_pair, pair_cpus
-from testbed.process import Testbed, TestbedError, until
+from testbed.process import Process, Testbed, TestbedError, until
 from testbed.table import rate_text
 from testbed.telemetry import Telemetry
 
@@ -134,21 +134,11 @@ def _memcpy(testbed: Testbed, args: argparse.Namespace, cpu: int) -> Window:
     return window
 
 
-def sluice(testbed: Testbed, args: argparse.Namespace, rsize: int, mtu: int = 9000, name: str = "",
-           settle_s: float = SLUICE_SETTLE_S,
-           seal: Mapping[str, object] | None = None) -> tuple[Window, Callable[[], dict[str, Any]], paired.Group]:
-    """(measures the payload that arrives, ends the transfer and returns the client's JSON, the group); name: of the
-    pair of daemons, if there are several pairs. seal: packets are sealed; keys of [daemon] that say how."""
-    extra = "" if args.no_zero_copy or not args.huge else ",zero-copy=yes"
-    eal = ("--single-file-segments",) if extra else ()
-    a, b = memif_pair(testbed, Build(args.build, args.huge), rsize=rsize, mtu=mtu, name=name, b_extra=extra,
-                      b_eal=eal, daemon_keys={"idle": args.idle, **(seal or {})}, memory_mb=256, telemetry=True,
-                      secured=seal is not None,
-                      keys={"silence": "60s"})
-    server = b.sluice(f"{name}server", "perf", "server", "-1", "--json", "--memory", "1G")
-    b.wait_listening()
-    client = a.sluice(f"{name}client", "perf", "client", "--json", "-i", "0", "-t", "3600", "--memory", "1G",
-                      ADDR_B)
+def moving(testbed: Testbed, pair: Sequence[Daemon], server: Process, client: Process,
+           settle_s: float = SLUICE_SETTLE_S) -> tuple[Window, paired.Group]:
+    """A transfer without an end, from the client of the first daemon to the server of the second one, whose telemetry is on:
+    (measures the payload that arrives, the group of all four)."""
+    a, b = pair
     telemetry = Telemetry(b.telemetry_socket)
 
     def conn_bytes() -> int | None:
@@ -171,6 +161,25 @@ def sluice(testbed: Testbed, args: argparse.Namespace, rsize: int, mtu: int = 90
     def window(seconds: float) -> float:
         with group:
             return 8 * paired.growth(received, seconds)
+    return window, group
+
+
+def sluice(testbed: Testbed, args: argparse.Namespace, rsize: int, mtu: int = 9000, name: str = "",
+           settle_s: float = SLUICE_SETTLE_S,
+           seal: Mapping[str, object] | None = None) -> tuple[Window, Callable[[], dict[str, Any]], paired.Group]:
+    """(measures the payload that arrives, ends the transfer and returns the client's JSON, the group); name: of the
+    pair of daemons, if there are several pairs. seal: packets are sealed; keys of [daemon] that say how."""
+    extra = "" if args.no_zero_copy or not args.huge else ",zero-copy=yes"
+    eal = ("--single-file-segments",) if extra else ()
+    a, b = memif_pair(testbed, Build(args.build, args.huge), rsize=rsize, mtu=mtu, name=name, b_extra=extra,
+                      b_eal=eal, daemon_keys={"idle": args.idle, **(seal or {})}, memory_mb=256, telemetry=True,
+                      secured=seal is not None,
+                      keys={"silence": "60s"})
+    server = b.sluice(f"{name}server", "perf", "server", "-1", "--json", "--memory", "1G")
+    b.wait_listening()
+    client = a.sluice(f"{name}client", "perf", "client", "--json", "-i", "0", "-t", "3600", "--memory", "1G",
+                      ADDR_B)
+    window, group = moving(testbed, (a, b), server, client, settle_s)
 
     def end() -> dict[str, Any]:
         group.release()

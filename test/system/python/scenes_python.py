@@ -34,7 +34,7 @@ def start(daemon: Daemon, context: Context, name: str, *args: object) -> Process
     command: list[object] = [os.path.join(context.build.dir, "examples", name), *args]
     if name.endswith(".py"):
         folder = PROGRAMS if os.path.exists(os.path.join(PROGRAMS, name)) else EXAMPLES
-        command = [sys.executable, "-B", "-W", "error::BytesWarning", os.path.join(folder, name), *args]
+        command = [sys.executable, "-B", os.path.join(folder, name), *args]
     return daemon.testbed.start(name, command, env=env)
 
 

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Goodput of the Python package over memif, one connection, 1 GiB of memory on each side, against `sluice perf`, each with
+two daemons of its own."""
+import argparse
+import os
+import sys
+
+from . import memif, paired
+from .results import Results
+from testbed.daemon import Build
+from testbed.pair import ADDR_B, memif_pair
+from testbed.process import Process, Testbed, TestbedError, status_kb
+from testbed.table import rate_text
+
+BAR = 0.9
+HUGE_MB = 7000  # for 1 GiB in each of four processes, and for four daemons
+RSIZE = 8
+PERF, PYTHON = "sluice perf", "python"
+GOODPUT = "Python, to sluice perf"
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    paired.options(parser)
+    parser.add_argument("--no-zero-copy", action="store_true", help="the receiving end of the memif copies, too")
+    parser.add_argument("--idle", default="poll", help="key `idle` of both daemons")
+
+
+def _python(testbed: Testbed, args: argparse.Namespace) -> tuple[memif.Window, paired.Group]:
+    package = os.path.join(args.build, "lib/python")
+    if not os.path.exists(os.path.join(package, "sluice/_header.py")):
+        raise TestbedError(f"{package} has no package: run scripts/setup, then meson setup --wipe {args.build}")
+    extra = "" if args.no_zero_copy or not args.huge else ",zero-copy=yes"
+    pair = memif_pair(testbed, Build(args.build, args.huge), rsize=RSIZE, name="python-", b_extra=extra,
+                      b_eal=("--single-file-segments",) if extra else (), daemon_keys={"idle": args.idle}, memory_mb=256,
+                      telemetry=True, keys={"silence": "60s"})
+
+    def start(which: int, *words: str) -> Process:
+        env = {"PYTHONPATH": package, "LD_LIBRARY_PATH": os.path.join(args.build, "lib/client"),
+               "SLUICE_SOCKET": pair[which].socket}
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_stream.py")
+        return testbed.start(f"python-{words[0]}", [sys.executable, "-B", script, *words], env=env)
+
+    server = start(1, "receive")
+    pair[1].wait_listening(process=server)
+    return memif.moving(testbed, pair, server, start(0, "send", ADDR_B))
+
+
+def _huge_kb(group: paired.Group) -> int:
+    """Of the client and the server."""
+    return sum(status_kb(process.pid, "HugetlbPages") // 100_000 * 100_000 for process in group.processes[2:])
+
+
+def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
+    results.demand(GOODPUT)
+    perf, end, perf_group = memif.sluice(testbed, args, RSIZE, name="perf-")
+    python, python_group = _python(testbed, args)
+    pages = [_huge_kb(group) for group in (perf_group, python_group)]
+    if pages[0] and pages[1] != pages[0]:
+        raise TestbedError(f"sluice perf has {pages[0]} kB in hugepages and Python {pages[1]}, so they do not compare: free "
+                           f"{HUGE_MB} MB in hugepages, or none")
+
+    def show(i: int, values: dict[str, float]) -> None:
+        print(f"round {i}: " + ", ".join(f"{n} {rate_text(v)}" for n, v in values.items()), flush=True)
+
+    values = paired.rounds({PERF: perf, PYTHON: python}, args, show)
+    end()
+    results.disturbed([perf_group, python_group])
+    results.windows(PERF, values[PERF], "Gb/s", scale=1e-9)
+    results.windows(GOODPUT, values[PYTHON], "Gb/s", values[PERF], paired.Bar(BAR), scale=1e-9)
