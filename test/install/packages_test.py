@@ -25,7 +25,7 @@ sys.path.insert(0, os.path.join(TREE, "scripts/python"))
 from testbed import manager  # noqa: E402
 
 SAID = "/var/log/sluiced.err"
-OURS = ("sluice", "sluiced", "libsluice0", "libsluice-dev", "sluice-lab", "wireshark-sluice")
+OURS = ("sluice", "sluiced", "libsluice0", "libsluice-dev", "python3-sluice", "sluice-lab", "wireshark-sluice")
 # What dpkg and apt keep for themselves, and what any program may write.
 THEIRS = ("/var/lib/dpkg/", "/var/lib/apt/", "/var/cache/", "/var/log/", "/run/", "/proc/", "/sys/", "/dev/", "/tmp/",
           "/etc/ld.so.cache", "/usr/share/man/")
@@ -134,6 +134,7 @@ def group_decides() -> None:
     if receiver.wait(60) != 0:
         raise AssertionError(f"the receiver ends with status {receiver.returncode}")
     sh("cmp", "/home/alice/data", "/home/alice/in/data")
+    sh(*_as("alice", "python3", "-c", "import sluice; sluice.Session('/run/other/sluiced.sock').close()"))
 
 
 def is_stopped_by_removal() -> None:

@@ -28,7 +28,7 @@ BENCHES: dict[str, tuple[Bench, int, str]] = {
     "memif": (memif, 3600, "goodput from memory to memory over memif, against testpmd and memcpy"),
     "profile": (profile, 2800, "where the time of a packet goes over memif, step by step, by perf's samples"),
     "units": (units, 6000, "goodput over memif with an MTU of 40960, against 9000"),
-    "secure": (secure, 6000, "goodput over memif with sealed packets, against plain ones and a bare loop of the cipher"),
+    "secure": (secure, 7700, "goodput over memif with sealed packets, against plain ones and a bare loop of the cipher"),
     "python": (python, python.HUGE_MB, "goodput of the Python package over memif, against sluice perf"),
     "pace": (pace, 4100, "a million paced flows on one core, against rte_sched, rte_timer and wheels"),
     "paced": (paced, 1280, "payload on a veth, as tcpdump captures it, against the grant"),

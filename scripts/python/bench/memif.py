@@ -23,7 +23,7 @@ from .results import Results
 from testbed.asked import Asked
 from testbed.daemon import Build, Daemon
 from testbed.pair import ADDR_B, memif_pair, pair_cpus
-from testbed.process import Process, Testbed, TestbedError, until
+from testbed.process import Process, Testbed, TestbedError, status_kb, until
 from testbed.table import rate_text
 from testbed.telemetry import Telemetry
 
@@ -162,6 +162,17 @@ def moving(testbed: Testbed, pair: Sequence[Daemon], server: Process, client: Pr
         with group:
             return 8 * paired.growth(received, seconds)
     return window, group
+
+
+def same_pages(groups: Mapping[str, paired.Group]) -> None:
+    """Checks that the clients of these transfers have as much memory in hugepages. If the last ones have less, the
+    comparison is one of pages."""
+    kb = {name: sum(status_kb(process.pid, "HugetlbPages") // 100_000 for process in group.processes[2:])
+          for name, group in groups.items()}
+    if len(set(kb.values())) > 1:
+        shown = ", ".join(f"{name} {n / 10:g} GB" for name, n in kb.items())
+        raise TestbedError(f"different clients have different shares of their memory in hugepages ({shown}), so they do not "
+                           "compare; free some memory")
 
 
 def sluice(testbed: Testbed, args: argparse.Namespace, rsize: int, mtu: int = 9000, name: str = "",

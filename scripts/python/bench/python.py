@@ -9,7 +9,7 @@ from . import memif, paired
 from .results import Results
 from testbed.daemon import Build
 from testbed.pair import ADDR_B, memif_pair
-from testbed.process import Process, Testbed, TestbedError, status_kb
+from testbed.process import Process, Testbed, TestbedError
 from testbed.table import rate_text
 
 BAR = 0.9
@@ -45,19 +45,11 @@ def _python(testbed: Testbed, args: argparse.Namespace) -> tuple[memif.Window, p
     return memif.moving(testbed, pair, server, start(0, "send", ADDR_B))
 
 
-def _huge_kb(group: paired.Group) -> int:
-    """Of the client and the server."""
-    return sum(status_kb(process.pid, "HugetlbPages") // 100_000 * 100_000 for process in group.processes[2:])
-
-
 def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
     results.demand(GOODPUT)
     perf, end, perf_group = memif.sluice(testbed, args, RSIZE, name="perf-")
     python, python_group = _python(testbed, args)
-    pages = [_huge_kb(group) for group in (perf_group, python_group)]
-    if pages[0] and pages[1] != pages[0]:
-        raise TestbedError(f"sluice perf has {pages[0]} kB in hugepages and Python {pages[1]}, so they do not compare: free "
-                           f"{HUGE_MB} MB in hugepages, or none")
+    memif.same_pages({"sluice perf": perf_group, "Python": python_group})
 
     def show(i: int, values: dict[str, float]) -> None:
         print(f"round {i}: " + ", ".join(f"{n} {rate_text(v)}" for n, v in values.items()), flush=True)

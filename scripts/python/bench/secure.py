@@ -67,10 +67,12 @@ def _bare(testbed: Testbed, args: argparse.Namespace, kind: Kind) -> dict[str, C
 
 
 def _kind(testbed: Testbed, args: argparse.Namespace, results: Results, kind: Kind, judged: bool) -> None:
+    number = KINDS.index(kind)
     bare = _bare(testbed, args, kind)
     seal = {"cipher": kind.cipher, "cipher_library": kind.library}
-    plain, plain_end, plain_group = memif.sluice(testbed, args, RSIZE, kind.mtu, "plain-")
-    sealed, sealed_end, sealed_group = memif.sluice(testbed, args, RSIZE, kind.mtu, "sealed-", seal=seal)
+    plain, plain_end, plain_group = memif.sluice(testbed, args, RSIZE, kind.mtu, f"plain-{number}-")
+    sealed, sealed_end, sealed_group = memif.sluice(testbed, args, RSIZE, kind.mtu, f"sealed-{number}-", seal=seal)
+    memif.same_pages({"plain": plain_group, "sealed": sealed_group})
 
     def show(i: int, values: dict[str, float]) -> None:
         print(f"{kind.name}, round {i}: " + ", ".join(f"{n} {rate_text(v)}" for n, v in values.items()), flush=True)
