@@ -147,9 +147,9 @@ def _into(root: str, folder: str) -> None:
     for path in ("/dev", "/proc", "/sys", TREE, folder):
         os.makedirs(root + path, exist_ok=True)
         _mount("--rbind", path, root + path)
-    subprocess.run(["pivot_root", root, root + "/mnt"], check=True)
+    subprocess.run(["pivot_root", root, root + "/srv"], check=True)
     os.chdir("/")
-    subprocess.run(["umount", "--lazy", "/mnt"], check=True)
+    subprocess.run(["umount", "--lazy", "/srv"], check=True)
 
 
 def _boot(folder: str) -> NoReturn:
