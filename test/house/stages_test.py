@@ -149,7 +149,7 @@ def write(path: str, text: str, mode: int = 0o644) -> None:
 def run(folder: str, stage: str, tools: dict[str, str], files: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Runs one stage of scripts/test in folder, with tools first in PATH."""
     for name in ("scripts/test", "scripts/lib.sh", "scripts/stages/background", "scripts/stages/cases.py",
-                 *(f"scripts/python/testbed/{x}.py" for x in ("__init__", "daemon", "net", "process")),
+                 *(f"scripts/python/testbed/{x}.py" for x in ("__init__", "daemon", "manager", "net", "process", "service")),
                  *(f"test/system/{x}.py" for x in ("__init__", "harness", "runners"))):
         target = os.path.join(folder, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)

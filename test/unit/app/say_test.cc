@@ -172,8 +172,10 @@ TEST_F(Say, JsonSurvivesWhatOthersWrite)
     };
 
     for (const auto &c : cases) {
+        std::string port = c.first.substr(0, 8);
+
         say_set_format(SAY_JSON);
-        say_port(SAY_INFO, c.first.substr(0, 8).c_str(), "%s", c.first.c_str());
+        say_port(SAY_INFO, port.c_str(), "%s", c.first.c_str());
         json_t *o = object();
         EXPECT_EQ(field(o, "message"), c.second);
         json_decref(o);
