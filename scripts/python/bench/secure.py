@@ -16,7 +16,7 @@ from .micro import program
 from .results import Results
 from testbed.asked import Asked
 from testbed.pair import pair_cpus
-from testbed.process import Testbed, TestbedError
+from testbed.process import Process, Testbed, TestbedError
 from testbed.table import rate_text
 
 PLAIN_BAR, BARE_BAR = 0.6, 0.85
@@ -51,8 +51,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--idle", default="poll", help="key `idle` of both daemons")
 
 
-def _bare(testbed: Testbed, args: argparse.Namespace, kind: Kind) -> dict[str, Callable[[float], float]]:
-    """Windows of the bare loop: bits/s that it seals, and that it opens."""
+def _bare(testbed: Testbed, args: argparse.Namespace, kind: Kind) -> tuple[dict[str, Callable[[float], float]], Process]:
+    """Windows of the bare loop: bits/s that it seals, and that it opens; and its process."""
     process = testbed.start("seal-bench", [program(args, "seal_bench"), memif.unit_bytes(kind.mtu), kind.library,
                                            kind.proper_name], cpus=[pair_cpus()[1][0]], stdin=subprocess.PIPE)
     asked = Asked(process)
@@ -63,12 +63,12 @@ def _bare(testbed: Testbed, args: argparse.Namespace, kind: Kind) -> dict[str, C
             row = json.loads(asked.ask(f"{what} {seconds:g}"))
             return 8 * float(row["bytes"]) / float(row["seconds"])
         return measure
-    return {f"bare {what}": window(what) for what in ("seal", "open")}
+    return {f"bare {what}": window(what) for what in ("seal", "open")}, process
 
 
 def _kind(testbed: Testbed, args: argparse.Namespace, results: Results, kind: Kind, judged: bool) -> None:
     number = KINDS.index(kind)
-    bare = _bare(testbed, args, kind)
+    bare, process = _bare(testbed, args, kind)
     seal = {"cipher": kind.cipher, "cipher_library": kind.library}
     plain, plain_end, plain_group = memif.sluice(testbed, args, RSIZE, kind.mtu, f"plain-{number}-")
     sealed, sealed_end, sealed_group = memif.sluice(testbed, args, RSIZE, kind.mtu, f"sealed-{number}-", seal=seal)
@@ -80,6 +80,7 @@ def _kind(testbed: Testbed, args: argparse.Namespace, results: Results, kind: Ki
     values = paired.rounds({"plain": plain, "sealed": sealed, **bare}, args, show)
     for end in (plain_end, sealed_end):
         end()
+    process.stop()  # its 2 GB of hugepages are for the next kind
     results.disturbed([plain_group, sealed_group])
     for name in ("plain", *bare):
         results.windows(f"{kind.name}: {name}", values[name], "Gb/s", scale=1e-9)
