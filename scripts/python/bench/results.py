@@ -43,12 +43,12 @@ class Results:
                           "within" if bar.within else "most" if bar.at_most else "least",
                           "verdict": None if verdict is None else paired.WORDS[verdict]})
 
-    def disturbed(self, groups: Iterable[paired.Group]) -> None:
+    def disturbed(self, groups: Iterable[paired.Group], where: str = "") -> None:
         """Notes how long the pollers of these groups waited for their cores. If that was long, a bar that
-        is missed afterwards says nothing: other processes had the cores."""
+        is missed afterwards says nothing: other processes had the cores. where: names these groups."""
         shares = [share for group in groups for share in group.waits]
         self.waits = statistics.median(shares) if shares else 0.0
-        self.figure("time for which a poller waited for its core", 100 * self.waits, "%")
+        self.figure(f"{where}time for which a poller waited for its core", 100 * self.waits, "%")
 
     def figure(self, name: str, value: float, unit: str) -> None:
         """A number for information, without a bar."""

@@ -81,7 +81,7 @@ def _kind(testbed: Testbed, args: argparse.Namespace, results: Results, kind: Ki
     for end in (plain_end, sealed_end):
         end()
     process.stop()  # its 2 GB of hugepages are for the next kind
-    results.disturbed([plain_group, sealed_group])
+    results.disturbed([plain_group, sealed_group], f"{kind.name}: ")
     for name in ("plain", *bare):
         results.windows(f"{kind.name}: {name}", values[name], "Gb/s", scale=1e-9)
     results.windows(f"{kind.name}: sealed, to plain", values["sealed"], "Gb/s", values["plain"],
