@@ -26,7 +26,7 @@ from testbed.box import Box
 from testbed.daemon import Build, Daemon, Port
 from testbed.load import Load, load_process
 from testbed.pair import ADDR_A, ADDR_B, pair_cpus, station
-from testbed.process import Process, Testbed, TestbedError, cpus, until
+from testbed.process import Child, Process, Testbed, TestbedError, cpus, until
 from testbed.table import rate_text
 from testbed.telemetry import Telemetry
 
@@ -86,7 +86,7 @@ class Turn:
 
 class Generator(Protocol):
     kind: Kind
-    process: Process
+    process: Child
 
     def ready(self) -> None:
         """Waits until its link is up."""

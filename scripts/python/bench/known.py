@@ -18,7 +18,7 @@ from .paired import Bar
 from .results import Results
 from .search import Found, Goal, Limits, Trial, find
 from testbed.asked import Asked
-from testbed.process import Process, Testbed, TestbedError
+from testbed.process import Child, Testbed, TestbedError
 
 WIDTH = 0.0005  # of both goals
 TRIAL_S = 1.0
@@ -78,7 +78,7 @@ class VirtualDevice:
 class Engine:
     """The engine of sluice-lab."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Child) -> None:
         self.asked = Asked(process)
 
     def run(self, text: str, seed: int) -> dict[str, float | None]:

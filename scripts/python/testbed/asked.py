@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs that answer: a line of input, a line of output."""
-from .process import Process, until
+from .process import Child, until
 
 
 class Asked:
     """A program that waits for a line of input, does what the line says, and answers with a line."""
 
-    def __init__(self, process: Process, timeout_s: float = 60) -> None:
+    def __init__(self, process: Child, timeout_s: float = 60) -> None:
         self.process, self.timeout_s = process, timeout_s
         self.answers = 0
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .asked import Asked
 from .daemon import Build
-from .process import Process, Testbed, TestbedError
+from .process import Child, Testbed, TestbedError
 
 
 def memif_vdevs(testbed: Testbed, role: str, tags: Sequence[str], rsize: int = 10) -> list[str]:
@@ -19,7 +19,7 @@ def memif_vdevs(testbed: Testbed, role: str, tags: Sequence[str], rsize: int = 1
 
 
 def load_process(testbed: Testbed, build: Build, name: str, vdevs: Sequence[str], cpus: Sequence[int],
-                 options: Sequence[object], eal: Sequence[object] = ()) -> Process:
+                 options: Sequence[object], eal: Sequence[object] = ()) -> Child:
     """Starts one; lcore i runs on cpus[i]."""
     prefix = f"sluice-{os.getpid()}-{name}"
     for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
@@ -35,7 +35,7 @@ def load_process(testbed: Testbed, build: Build, name: str, vdevs: Sequence[str]
 class Load:
     """A sluice-load --interactive that is ready."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Child) -> None:
         self.process = process
         self.asked = Asked(process)
         first = self.asked.next_answer()

@@ -21,6 +21,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 PR_SET_PDEATHSIG = 1
+KILLED_S = 60  # within this a process has ended that was killed
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -41,33 +42,24 @@ def _on_signal(number: int, _frame: FrameType | None) -> None:
 
 
 class Process:
-    """A child process; its output goes to files."""
+    """A process whose output goes to files; its class says how to look at it: pid, ended() and send()."""
 
-    def __init__(self, path: str, args: Iterable[object], cpus: Collection[int] | None = None,
-                 ns: str | None = None, env: Mapping[str, str] | None = None,
-                 stdin: int | IO[bytes] | None = None) -> None:
-        """path: of the output files, without ".out" and ".err"; its last part is the name.
-        cpus: the CPUs that the child may use. ns: its network namespace. env: variables to add."""
+    def __init__(self, path: str, args: Iterable[object]) -> None:
+        """path: of the output files, without ".out" and ".err"; its last part is the name."""
         self.name, self.args = os.path.basename(path), [str(a) for a in args]
         self.out_path, self.err_path = path + ".out", path + ".err"
-        command = list(self.args)
-        if ns is not None:
-            command = ["ip", "netns", "exec", ns] + command
-
-        def before() -> None:
-            set_death_signal(signal.SIGKILL)
-            if cpus:
-                os.sched_setaffinity(0, cpus)
-
-        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
-            self.popen = subprocess.Popen(
-                command, stdin=stdin if stdin is not None else subprocess.DEVNULL, stdout=out,
-                stderr=err, env={**os.environ, **(env or {})}, preexec_fn=before)
-        self.started = time.monotonic()
 
     @property
     def pid(self) -> int:
-        return self.popen.pid
+        raise NotImplementedError
+
+    def ended(self, timeout_s: float = 0) -> int | None:
+        """Waits for the end; returns the exit status, which is negative if a signal ended the process. None: it runs."""
+        raise NotImplementedError
+
+    def send(self, number: int) -> None:
+        """Sends a signal to a process that runs."""
+        raise NotImplementedError
 
     def out(self) -> str:
         with open(self.out_path, encoding="utf-8", errors="replace") as f:
@@ -78,19 +70,20 @@ class Process:
             return f.read()
 
     def running(self) -> bool:
-        return self.popen.poll() is None
+        return self.ended() is None
 
     def must_run(self) -> None:
         """TestbedError if it has ended."""
-        if not self.running():
-            raise TestbedError(f"{self.name} ended with status {self.popen.returncode}\n{self.tail()}")
+        status = self.ended()
+        if status is not None:
+            raise TestbedError(f"{self.name} ended with status {status}\n{self.tail()}")
 
     def wait(self, timeout_s: float) -> int:
         """Returns the exit status. Raises TestbedError if the process does not end in time."""
-        try:
-            return self.popen.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            raise TestbedError(f"{self.name} does not end within {timeout_s:g} s\n{self.tail()}") from None
+        status = self.ended(timeout_s)
+        if status is None:
+            raise TestbedError(f"{self.name} does not end within {timeout_s:g} s\n{self.tail()}")
+        return status
 
     def check(self, timeout_s: float) -> str:
         """Waits for exit status 0; returns the standard output."""
@@ -106,16 +99,52 @@ class Process:
 
     def signal(self, number: int) -> None:
         if self.running():
-            self.popen.send_signal(number)
+            self.send(number)
 
     def stop(self, timeout_s: float = 5.0) -> int:
         """Sends SIGTERM, then SIGKILL. Returns the exit status; it is negative if a signal ended the process."""
         self.signal(signal.SIGTERM)
+        status = self.ended(timeout_s)
+        if status is None:
+            self.signal(signal.SIGKILL)
+            status = self.wait(KILLED_S)
+        return status
+
+
+class Child(Process):
+    """A child process."""
+
+    def __init__(self, path: str, args: Iterable[object], cpus: Collection[int] | None = None,
+                 ns: str | None = None, env: Mapping[str, str] | None = None,
+                 stdin: int | IO[bytes] | None = None) -> None:
+        """cpus: the CPUs that the child may use. ns: its network namespace. env: variables to add."""
+        super().__init__(path, args)
+        command = list(self.args)
+        if ns is not None:
+            command = ["ip", "netns", "exec", ns] + command
+
+        def before() -> None:
+            set_death_signal(signal.SIGKILL)
+            if cpus:
+                os.sched_setaffinity(0, cpus)
+
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.popen = subprocess.Popen(
+                command, stdin=stdin if stdin is not None else subprocess.DEVNULL, stdout=out,
+                stderr=err, env={**os.environ, **(env or {})}, preexec_fn=before)
+
+    @property
+    def pid(self) -> int:
+        return self.popen.pid
+
+    def ended(self, timeout_s: float = 0) -> int | None:
         try:
             return self.popen.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            self.popen.kill()
-            return self.popen.wait()
+            return None
+
+    def send(self, number: int) -> None:
+        self.popen.send_signal(number)
 
 
 class Testbed:
@@ -188,9 +217,9 @@ class Testbed:
 
     def start(self, name: str, args: Iterable[object], cpus: Collection[int] | None = None,
               ns: str | None = None, env: Mapping[str, str] | None = None,
-              stdin: int | IO[bytes] | None = None) -> Process:
-        """Starts a child (see Process). The testbed stops it when it closes."""
-        process = Process(self.output_path(name), args, cpus, ns, env, stdin)
+              stdin: int | IO[bytes] | None = None) -> Child:
+        """Starts a child. The testbed stops it when it closes."""
+        process = Child(self.output_path(name), args, cpus, ns, env, stdin)
         self.undo(process.stop)
         return process
 

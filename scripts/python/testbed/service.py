@@ -9,7 +9,6 @@ import os
 import re
 import resource
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Iterable, Mapping
@@ -84,17 +83,15 @@ def _program(path: str) -> str:
 class UnitProcess(Process):
     """A process that systemd started by a unit; it behaves as a child of the test would."""
 
-    def __init__(self, name: str, path: str) -> None:
-        """name: of the unit, which is there, and of its RuntimeDirectory. path: as for a Process."""
-        self.name, self.args = os.path.basename(path), []
-        self.out_path, self.err_path = path + ".out", path + ".err"
+    def __init__(self, name: str, path: str, args: Iterable[object]) -> None:
+        """name: of the unit, which is there, and of its RuntimeDirectory."""
+        super().__init__(path, args)
         for output in (self.out_path, self.err_path):
             open(output, "wb").close()  # systemd makes them later, or not at all
         self.unit, self.runtime_dir = f"{name}.service", f"/run/{name}"
         self.main_pid = 0
         self.status: int | None = None
         subprocess.run(["systemctl", "start", "--no-block", self.unit], check=True, timeout=SYSTEMCTL_S)
-        self.started = time.monotonic()
         while self.main_pid == 0 and self.status is None:
             self._look()
 
@@ -112,38 +109,17 @@ class UnitProcess(Process):
     def pid(self) -> int:
         return self.main_pid
 
-    def running(self) -> bool:
-        if self.status is None:
-            self._look()
-        return self.status is None
-
-    def must_run(self) -> None:
-        if not self.running():
-            raise TestbedError(f"{self.name} ended with status {self.status}\n{self.tail()}")
-
-    def _wait(self, timeout_s: float) -> int | None:
+    def ended(self, timeout_s: float = 0) -> int | None:
         end = time.monotonic() + timeout_s
-        while self.running() and time.monotonic() < end:
+        while self.status is None:
+            self._look()
+            if time.monotonic() >= end:
+                break
             time.sleep(0.02)
         return self.status
 
-    def wait(self, timeout_s: float) -> int:
-        status = self._wait(timeout_s)
-        if status is None:
-            raise TestbedError(f"{self.name} does not end within {timeout_s:g} s\n{self.tail()}")
-        return status
-
-    def signal(self, number: int) -> None:
-        if self.running():
-            os.kill(self.main_pid, number)
-
-    def stop(self, timeout_s: float = 5.0) -> int:
-        self.signal(signal.SIGTERM)
-        status = self._wait(timeout_s)
-        if status is None:
-            self.signal(signal.SIGKILL)
-            status = self.wait(30)
-        return status
+    def send(self, number: int) -> None:
+        os.kill(self.main_pid, number)
 
 
 def give(testbed: Testbed) -> None:
@@ -180,6 +156,6 @@ def start(testbed: Testbed, unit: str | None, name: str, args: Iterable[object],
     testbed.undo(os.unlink, file)
     give(testbed)
     subprocess.run(["systemctl", "daemon-reload"], check=True, timeout=SYSTEMCTL_S)
-    process = UnitProcess(own, path)
+    process = UnitProcess(own, path, args)
     testbed.undo(process.stop)
     return process
