@@ -4,8 +4,7 @@
  * prefix) are checked before rte_eal_init() prints anything. Other causes are derived from its
  * rte_errno.
  */
-/* The functions of rte_interrupts.h that eal_stop() calls are stable since DPDK 25, and unchanged
- * since 21.11. */
+/* For eal_stop(): DPDK 23.11 made these functions of rte_interrupts.h stable as 21.11 has them. */
 #define ALLOW_EXPERIMENTAL_API
 #include "common/eal.h"
 
