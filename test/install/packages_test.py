@@ -23,6 +23,7 @@ sys.dont_write_bytecode = True
 TREE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(TREE, "scripts/python"))
 from testbed import manager  # noqa: E402
+from testbed.process import TestbedError, until  # noqa: E402
 
 SAID = "/var/log/sluiced.err"
 ALICE = "/opt/alice"  # a home, where purge() does not look
@@ -53,17 +54,17 @@ def sh(*words: str, status: int | None = 0, timeout_s: float = 600) -> str:
 
 
 class Cases:
-    """TAP lines."""
+    """TAP lines, from number first + 1 on."""
 
-    def __init__(self) -> None:
-        self.count = self.failed = 0
+    def __init__(self, first: int = 0) -> None:
+        self.count, self.failed = first, 0
 
-    def run(self, name: str, function: Callable[[], None]) -> bool:
+    def run(self, name: str, function: Callable[[], object]) -> bool:
         self.count += 1
         start = time.monotonic()
         try:
             function()
-        except (AssertionError, subprocess.TimeoutExpired, OSError) as problem:
+        except (AssertionError, TestbedError, subprocess.TimeoutExpired, OSError) as problem:
             self.failed += 1
             print(f"not ok {self.count} - {name}", *(f"#   {x}" for x in str(problem).splitlines()), sep="\n", flush=True)
             return False
@@ -117,20 +118,18 @@ def starts_by_its_unit() -> None:
 
 
 def group_decides() -> None:
-    """Who is in the group sends and receives; who is not is told why."""
+    """A member of the group sends and receives; another user learns why it may not."""
     for user in ("alice", "mallory"):
         sh("useradd", "--create-home", "--home-dir", f"{os.path.dirname(ALICE)}/{user}", user)
     sh("usermod", "-aG", "sluice", "alice")
     _put(f"{ALICE}/data", "x" * 3_000_000)
     sh(*_as("alice", "mkdir", f"{ALICE}/in"))
     receiver = subprocess.Popen(_as("alice", "sluice", "recv", "--once", "-o", f"{ALICE}/in", "--socket", "/run/other/sluiced.sock"))
-    for _ in range(200):
-        if '"waiting"' in sh("sluice", "show", "conns", "--json", "--socket", "/run/other/sluiced.sock", status=None):
-            break
-        time.sleep(0.05)
+    show = ("sluice", "show", "conns", "--json", "--socket", "/run/other/sluiced.sock")
+    until(lambda: '"waiting"' in sh(*show, status=None), 30, "the receiver waits", 0.05)
     refused = sh(*_as("mallory", "sluice", "send", f"{ALICE}/data", "10.90.0.2", "--socket", "/run/sluice/sluiced.sock"), status=3)
     if "socket_group" not in refused:
-        raise AssertionError(f"mallory is not told why: {refused}")
+        raise AssertionError(f"mallory does not learn why: {refused}")
     sh(*_as("alice", "sluice", "send", f"{ALICE}/data", "10.90.0.2", "--socket", "/run/sluice/sluiced.sock"))
     if receiver.wait(60) != 0:
         raise AssertionError(f"the receiver ends with status {receiver.returncode}")
@@ -150,8 +149,8 @@ INSIDE = (("the installed unit starts the daemon, which is not root", starts_by_
           ("removal stops the daemon", is_stopped_by_removal))
 
 
-def inside() -> int:
-    cases = Cases()
+def inside(first: int) -> int:
+    cases = Cases(first)
     for name, function in INSIDE:
         if not cases.run(name, function):
             break
@@ -175,14 +174,15 @@ class Root:
     """A clean Debian."""
 
     def __init__(self, path: str, suite: str, packages: str) -> None:
-        self.path, self.suite = path, suite
-        self.debs = [p for name in OURS for p in glob.glob(f"{packages}/{name}_*.deb")]
+        self.path, self.suite, self.packages = path, suite, packages
+        self.debs: list[str] = []
         self.before: set[str] = set()
 
     def apt(self, *words: str) -> str:
         return sh("chroot", self.path, "apt-get", *words)
 
     def make(self) -> None:
+        self.debs = [p for name in OURS for p in glob.glob(f"{self.packages}/{name}_*.deb")]
         assert len(self.debs) == len(OURS), f"{len(self.debs)} packages instead of {len(OURS)}: {self.debs}"
         sh("mmdebstrap", "--variant=apt", "--include=systemd,passwd", self.suite, self.path)
         # Packages must not start anything in here; systemd does that later.
@@ -192,21 +192,18 @@ class Root:
         for deb in self.debs:
             shutil.copy(deb, f"{self.path}/packages")
         self.apt("update")
-        wanted = set()
-        for deb in self.debs:
-            wanted |= set(sh("dpkg-deb", "-f", deb, "Depends", "Pre-Depends").replace("Depends: ", "").replace("Pre-", "").replace(
-                "\n", ", ").strip(", ").split(", "))
-        theirs = sorted(d for d in wanted if d and d.split(" ")[0] not in OURS)
-        self.apt("satisfy", "-y", "--no-install-recommends", ", ".join(theirs))
+        fields = [sh("dpkg-deb", "-f", deb, field) for deb in self.debs for field in ("Depends", "Pre-Depends")]
+        wanted = {one.strip() for field in fields for one in field.split(",")} - {""}
+        self.apt("satisfy", "-y", "--no-install-recommends", *sorted(d for d in wanted if d.split(" ")[0] not in OURS))
         self.before = _paths(self.path)
 
     def install(self) -> None:
         """One command, as a user gives it."""
         self.apt("install", "-y", "--no-install-recommends", *(f"/packages/{os.path.basename(d)}" for d in self.debs))
 
-    def run_inside(self) -> int:
+    def run_inside(self, first: int) -> int:
         os.unlink(f"{self.path}/usr/sbin/policy-rc.d")
-        return manager.run(["/usr/bin/python3", "-B", os.path.abspath(__file__), "--inside"], self.path)
+        return manager.run(["/usr/bin/python3", "-B", os.path.abspath(__file__), "--inside", str(first)], self.path)
 
     def purge(self) -> None:
         self.apt("purge", "-y", *OURS)
@@ -226,10 +223,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Debian packages in a clean root.")
     parser.add_argument("--suite", default="bookworm")
     parser.add_argument("--packages", help="folder of packages that are built")
-    parser.add_argument("--inside", action="store_true", help="for this program's own use")
+    parser.add_argument("--inside", type=int, metavar="N", help="for this program's own use")
     args = parser.parse_args()
-    if args.inside:
-        return inside()
+    if args.inside is not None:
+        return inside(args.inside)
     lack = manager.lack() or (None if shutil.which("mmdebstrap") else "no mmdebstrap here; as root: apt-get install mmdebstrap")
     if lack is not None:
         print(f"1..1\nok 1 - packages in a clean root # SKIP {lack}")
@@ -237,13 +234,11 @@ def main() -> int:
     cases, folder = Cases(), tempfile.mkdtemp(prefix="sluice-install.")
     try:
         packages = args.packages or os.path.join(folder, "packages")
-        if args.packages is None:
-            cases.run("the packages are built", lambda: build(packages))
         root = Root(os.path.join(folder, "root"), args.suite, packages)
-        if (cases.run(f"a clean {args.suite} with what the packages need", root.make) and
+        if ((args.packages or cases.run("the packages are built", lambda: build(packages))) and
+                cases.run(f"a clean {args.suite} with what the packages need", root.make) and
                 cases.run("one command installs them", root.install)):
-            status = root.run_inside()
-            cases.failed += status != 0
+            cases.failed += root.run_inside(cases.count)
             cases.count += len(INSIDE)
             cases.run("purge leaves nothing behind", root.purge)
     finally:
