@@ -7,8 +7,6 @@
 #include <memory>
 #include <sched.h>
 #include <string>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -134,19 +132,6 @@ class Pollers
     }
 };
 
-// Connects and sends nothing, so that net_memif knows the connection, but no device has it.
-int connect_silently(const std::string &path)
-{
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-    sockaddr_un address = {};
-
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
-    usleep(50'000);
-    return fd;
-}
-
 } // namespace
 
 TEST(Device, MemifIsPolledWhilePeersComeAndGo)
@@ -197,14 +182,16 @@ TEST(Device, MemifLeavesWhenTheEalHasEnded)
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(
         {
-            int silent;
+            std::unique_ptr<MemifPeer> silent;
 
             {
                 Memif memif;
-                silent = connect_silently(memif.path);
+                silent = std::make_unique<MemifPeer>(memif.path);
+                EXPECT_TRUE(silent->connected());
+                usleep(50'000);
             }
             eal_stop();
-            close(silent);
+            silent.reset();
             usleep(200'000);
             _exit(0);
         },

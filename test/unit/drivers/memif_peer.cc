@@ -27,16 +27,20 @@ template <typename T> void put(std::string &to, T value)
 
 } // namespace
 
-MemifPeer::MemifPeer(const std::string &path, unsigned queues)
+MemifPeer::MemifPeer(const std::string &path)
 {
     sockaddr_un address = {};
 
     fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     address.sun_family = AF_UNIX;
     strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    is_connected = connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0;
+}
+
+MemifPeer::MemifPeer(const std::string &path, unsigned queues) : MemifPeer(path)
+{
     memory = memfd_create("memif", MFD_ALLOW_SEALING);
-    is_connected = connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0 &&
-                   shake_hands(queues);
+    is_connected = is_connected && shake_hands(queues);
 }
 
 MemifPeer::~MemifPeer()

@@ -9,6 +9,8 @@
 class MemifPeer
 {
   public:
+    // Connects and sends nothing, so that net_memif knows the connection, but no device has it.
+    explicit MemifPeer(const std::string &path);
     // Connects with so many queues in each direction. Check connected() then.
     MemifPeer(const std::string &path, unsigned queues);
     // Leaves as a process does that is killed.
@@ -22,7 +24,7 @@ class MemifPeer
 
   private:
     int fd = -1, memory = -1;
-    bool is_connected = false;
+    bool is_connected;
 
     bool shake_hands(unsigned queues);
     bool send(unsigned type, const std::string &body, int descriptor = -1);
