@@ -28,6 +28,7 @@ namespace
 
 constexpr uint16_t QUEUES = 4;
 constexpr int PEERS = 3000;
+constexpr unsigned STOPS = 1500, HANDSHAKE_STEPS = 4 + 2 * QUEUES;
 
 // A server of net_memif with several queues, started.
 class Memif
@@ -156,24 +157,31 @@ TEST(Device, MemifIsPolledWhenItsLinkIsUp)
     EXPECT_TRUE(device_link_up(memif.id));
 }
 
+// Stops the device after each step of a peer's handshake, and when the peer is connected.
 TEST(Device, MemifStopsWhilePeersComeAndGo)
 {
     Memif memif;
     std::atomic<bool> over{false};
-    std::atomic<int> connected{0};
+    std::atomic<uint64_t> steps{0};
+    unsigned connected = 0;
     std::thread peers([&] {
         while (!over) {
-            MemifPeer peer(memif.path, QUEUES);
+            MemifPeer peer(memif.path, QUEUES, &steps);
             connected += peer.connected();
         }
     });
 
-    for (int i = 0; i < PEERS || connected < PEERS / 10; i++) {
+    for (unsigned i = 0; i < STOPS; i++) {
+        uint64_t before = steps;
+
+        while (steps - before < i % (2 * HANDSHAKE_STEPS))
+            sched_yield();
         EXPECT_EQ(device_stop(memif.id), 0);
         EXPECT_EQ(device_start(memif.id), 0);
     }
     over = true;
     peers.join();
+    EXPECT_GE(connected, STOPS / 10);
 }
 
 // net_memif leaves event sources to the EAL, in memory that rte_eal_cleanup() unmaps.

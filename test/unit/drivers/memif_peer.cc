@@ -37,8 +37,10 @@ MemifPeer::MemifPeer(const std::string &path)
     is_connected = connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0;
 }
 
-MemifPeer::MemifPeer(const std::string &path, unsigned queues) : MemifPeer(path)
+MemifPeer::MemifPeer(const std::string &path, unsigned queues, std::atomic<uint64_t> *steps_)
+    : MemifPeer(path)
 {
+    steps = steps_;
     memory = memfd_create("memif", MFD_ALLOW_SEALING);
     is_connected = is_connected && shake_hands(queues);
 }
@@ -109,7 +111,9 @@ bool MemifPeer::send(unsigned type, const std::string &body, int descriptor)
 bool MemifPeer::receive(unsigned type)
 {
     char message[MESSAGE_BYTES];
+    ssize_t got = recv(fd, message, sizeof message, 0);
 
-    return recv(fd, message, sizeof message, 0) == static_cast<ssize_t>(sizeof message) &&
-           static_cast<unsigned>(message[0]) == type;
+    if (steps != nullptr)
+        ++*steps;
+    return got == static_cast<ssize_t>(sizeof message) && static_cast<unsigned>(message[0]) == type;
 }

@@ -4,6 +4,8 @@
 #ifndef TEST_MEMIF_PEER_HH
 #define TEST_MEMIF_PEER_HH
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 
 class MemifPeer
@@ -11,8 +13,9 @@ class MemifPeer
   public:
     // Connects and sends nothing, so that net_memif knows the connection, but no device has it.
     explicit MemifPeer(const std::string &path);
-    // Connects with so many queues in each direction. Check connected() then.
-    MemifPeer(const std::string &path, unsigned queues);
+    // Connects with so many queues in each direction. Check connected() then. Meanwhile *steps
+    // counts the messages that the peer waited for, whether they came or not.
+    MemifPeer(const std::string &path, unsigned queues, std::atomic<uint64_t> *steps = nullptr);
     // Leaves as a process does that is killed.
     ~MemifPeer();
     MemifPeer(const MemifPeer &) = delete;
@@ -24,6 +27,7 @@ class MemifPeer
 
   private:
     int fd = -1, memory = -1;
+    std::atomic<uint64_t> *steps = nullptr;
     bool is_connected;
 
     bool shake_hands(unsigned queues);
