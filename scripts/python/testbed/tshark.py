@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-TIMEOUT_S = 120
+TIMEOUT_S = 900  # it may get a core only while nothing else needs one
 
 
 class _Ready(NamedTuple):
