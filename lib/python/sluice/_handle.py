@@ -32,6 +32,13 @@ except OSError as problem:
     raise ImportError(f"{problem}: install libsluice, or add its folder to LD_LIBRARY_PATH") from None
 
 
+def chars_of(text: bytes) -> Any:
+    """A C string. C would read no further than a NUL, and so would use something else than the caller has checked."""
+    if b"\0" in text:
+        raise ValueError(f"{text!r}: a text for libsluice cannot have a NUL in it")
+    return ffi.new("char[]", text)
+
+
 def text_of(chars: Any) -> str:
     """A C string that a peer or a daemon may have filled."""
     return bytes(ffi.string(chars)).decode("utf-8", "replace")
@@ -56,7 +63,7 @@ class _Token:
 class Handle:
     """The C session of a Session. `with handle as s:` lets this thread call libsluice with s."""
 
-    def __init__(self, path: str | None) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._use = threading.Lock()  # held by the thread that uses the session
         # Held around calls. A thread that does not use the session may free the last view of its memory; the user then
         # waits for it. The garbage collector may do so in the midst of anything else, so this lock is reentrant.
@@ -68,7 +75,7 @@ class Handle:
         self._s: Any = None
         session = ffi.new("struct sluice **")
         why = ffi.new("char[]", ERROR_BYTES)
-        name = ffi.NULL if path is None else ffi.new("char[]", os.fsencode(path))
+        name = ffi.NULL if path is None else chars_of(os.fsencode(path))
         status = lib.sluice_open(session, name, why, ERROR_BYTES)
         if status < 0:
             raise error_of_opening(status, text_of(why))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
 
-from ._handle import Handle, lib, text_of
+from ._handle import Handle, chars_of, lib, text_of
 from ._header import ffi
 from .errors import Canceled, Closed, EndOfData, NoDaemon, OutOfResources, SluiceError, WaitTimeout, error_of
 
@@ -360,7 +360,7 @@ class Session:
     """
 
     def __init__(self, socket: str | os.PathLike[str] | None = None) -> None:
-        self._handle = Handle(None if socket is None else os.fspath(socket))
+        self._handle = Handle(socket)
         self._connections: set[Connection] = set()
         self._listeners: set[Listener] = set()
         self._users = itertools.count(1)
@@ -377,7 +377,7 @@ class Session:
     def connect(self, peer: str, go_back_n: bool = False) -> Connection:
         """Opens a connection to HOST[:PORT]; does not wait for the peer, which Connection.opened does. Sends and receives
         may begin at once. go_back_n: losses are repaired by go-back-N, not selectively."""
-        name = ffi.new("char[]", peer.encode())
+        name = chars_of(peer.encode())
         flags = lib.SLUICE_GO_BACK_N if go_back_n else 0
         return self._open(Request(self, Op.CONNECT), lambda s, user, out: int(lib.sluice_connect(s, name, flags, user, out)))
 
@@ -430,9 +430,9 @@ class Session:
 
     def show(self, what: str) -> Any:
         """What `sluice show WHAT --json` prints, as Python has it."""
-        text = ffi.new("char **")
+        text, name = ffi.new("char **"), chars_of(what.encode())
         with self._handle as s:
-            status = lib.sluice_show(s, ffi.new("char[]", what.encode()), text)
+            status = lib.sluice_show(s, name, text)
             if status < 0:
                 raise self._handle.error(status)
             found = text_of(text[0])
@@ -441,9 +441,9 @@ class Session:
 
     def command(self, line: str) -> str:
         """Has the daemon make a change that sluice-console(7) lists; returns its remark, or ""."""
-        answer = ffi.new("char[]", _ANSWER_BYTES)
+        answer, chars = ffi.new("char[]", _ANSWER_BYTES), chars_of(line.encode())
         with self._handle as s:
-            status = lib.sluice_command(s, ffi.new("char[]", line.encode()), answer, _ANSWER_BYTES)
+            status = lib.sluice_command(s, chars, answer, _ANSWER_BYTES)
             if status < 0:
                 raise self._handle.error(status)
         return text_of(answer)

@@ -263,6 +263,10 @@ class Opening(unittest.TestCase):
             sluice.Session("x" * 200)
         self.assertEqual(caught.exception.errno, errno.ENAMETOOLONG)
 
+    def test_path_with_nul(self) -> None:
+        """C would read an empty path, which means the default."""
+        self.assertRaisesRegex(ValueError, "NUL", sluice.Session, "\0x")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -105,6 +105,13 @@ def own_faults(session: sluice.Session, host: str, memory: memoryview) -> None:
         except (OverflowError, TypeError):
             continue
         raise AssertionError(f"alloc({length!r}) returned memory")
+    for call in (lambda: session.connect(f"{host}\0.example.com"), lambda: session.show("conns\0"),
+                 lambda: session.command("set capacity 5Gbit\0")):
+        try:
+            call()
+        except ValueError:
+            continue
+        raise AssertionError("a text was read only up to its NUL")
     raises(sluice.OutOfResources, errno.EDQUOT, lambda: session.alloc(QUOTA_BYTES * 2))
     crowded = session.connect(f"{host}:{LATE}")
     posted = [crowded.recv(memory[:1]) for _ in range(session.depth)]
