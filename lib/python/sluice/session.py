@@ -5,6 +5,7 @@ A session is for one thread at a time, as in libsluice. Nothing here waits for a
 limit, 0: does not wait).
 """
 import collections
+import copy
 import enum
 import errno
 import itertools
@@ -80,7 +81,10 @@ class Stats:
 
 
 class Request:
-    """What the daemon was asked to do; it ends once. Until then it keeps its data alive, and the daemon owns them."""
+    """What the daemon was asked to do; it ends once. Until then it keeps its data alive, and the daemon owns them.
+
+    The error that it has is never raised, only copies of it: an error that was raised refers to the frames that it passed.
+    These refer to the request, and to views. So the memory would stay until the garbage collector finds the circle."""
     __slots__ = ("op", "connection", "_session", "_data", "_length", "_error", "_done", "_callbacks")
 
     def __init__(self, session: "Session", op: Op, data: Any = None) -> None:
@@ -99,14 +103,14 @@ class Request:
 
     def error(self) -> SluiceError | None:
         """Why it failed; None if it did not, or is not done."""
-        return self._error
+        return copy.copy(self._error)
 
     def result(self) -> int:
         """The bytes that it moved. Raises its error; WaitTimeout if it is not done."""
         if not self._done:
             raise WaitTimeout(errno.ETIME, "the request is still under way: wait longer, or close the connection")
         if self._error is not None:
-            raise self._error
+            raise copy.copy(self._error)
         return self._length
 
     def wait(self, timeout: float | None = None) -> int:
@@ -281,12 +285,14 @@ class Listener:
         if self._closed:
             raise Closed(errno.EBADF, "the listener is closed: listen again")
         if self._error is not None:
-            raise self._error
+            raise copy.copy(self._error)
         if not self._waiting and self._lack is None:
             self._refill()
         if not self._waiting and self._lack is not None:
-            lack, self._lack = self._lack, None  # the next call tries again
-            raise lack
+            try:
+                raise self._lack
+            finally:
+                self._lack = None  # the next call tries again
         return None
 
     def close(self) -> None:

@@ -147,6 +147,39 @@ class Memory(unittest.TestCase):
         self.assertEqual(len(self.library.freed), 1)
         self.assertTrue(self.library.closed)
 
+    def test_freed_after_an_error(self) -> None:
+        """The error of a request, or of a listener, does not keep the views of the functions that it has left."""
+        session = unittest.mock.Mock()
+        request = sluice.Request(session, sluice.Op.RECV)
+        request._end(0, sluice.Reset(errno.ECONNRESET, "the peer gave up"))
+        fake = FakeSession(0)
+        with unittest.mock.patch("sluice.session.lib", sluice_listen=lambda s, port: 0):
+            listener = sluice.Listener(fake, 7000, 0)  # type: ignore[arg-type]
+
+        def fails(call: Callable[[], object]) -> None:
+            view = self.handle.alloc(LENGTH)
+            call()
+            del view
+
+        def lacks() -> None:
+            listener._lack = sluice.OutOfResources(errno.EMFILE, "too many: close some")
+            listener.take()
+
+        def broken() -> None:
+            listener._error = sluice.NotAllowed(errno.EACCES, "not for you")
+            listener.take()
+
+        calls: list[Callable[[], object]] = [request.wait, request.result, lacks, broken]
+        gc.disable()
+        self.addCleanup(gc.enable)
+        for i, call in enumerate(calls):
+            try:
+                fails(call)
+                self.fail("no error")
+            except sluice.SluiceError:
+                pass
+            self.assertEqual(len(self.library.freed), i + 1)
+
     def test_freed_while_in_use(self) -> None:
         """A view that another thread drops while a call is under way is freed after the call."""
         views = [self.handle.alloc(LENGTH)]
