@@ -261,7 +261,7 @@ class Listener:
             for _ in range(waiting):
                 for channel in range(session.channels):
                     self._wait_on(channel)
-        except SluiceError:
+        except BaseException:
             self.close()
             raise
 
@@ -309,6 +309,7 @@ class Listener:
             connection.close()
         self._waiting.clear()
         self._ready.clear()
+        self._missing.clear()
         self._session._listeners.discard(self)
         self._changed()
 

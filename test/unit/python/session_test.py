@@ -246,6 +246,7 @@ class FakeSession:
         self.limit, self._handle = limit, contextlib.nullcontext()
         self.requests: list[sluice.Request] = []
         self.count = 0
+        self.closed, self._listeners = False, set[sluice.Listener]()
 
     def _open(self, request: sluice.Request, _call: object) -> sluice.Connection:
         if self.count == self.limit:
@@ -275,6 +276,17 @@ class Listening(unittest.TestCase):
         fake.count -= 1
         listener.accept(0)
         self.assertRaises(sluice.OutOfResources, listener.accept, 0)
+
+    def test_closed(self) -> None:
+        """A listener that was closed while connections were missing opens none any more."""
+        fake = FakeSession(1)
+        with unittest.mock.patch("sluice.session.lib", sluice_listen=lambda s, port: 0, sluice_unlisten=lambda s, port: 0):
+            listener = sluice.Listener(fake, 7000, 1)  # type: ignore[arg-type]
+            listener.accept(0)
+            listener.close()
+        fake.count -= 1
+        self.assertRaises(sluice.Closed, listener.accept, 0)
+        self.assertEqual(fake.count, 0)
 
 
 class Opening(unittest.TestCase):

@@ -17,7 +17,7 @@ import sluice
 from checked import raises
 
 LATE, SHORT, ABORTS, ENDS = 7001, 7002, 7003, 7004  # posts late, posts too short a buffer, aborts, shuts down
-NOBODY = 7009
+NOBODY, SPARE = 7009, 7010
 LATE_S = 1.0
 LENGTH = 1 << 16
 QUOTA_BYTES = 64 << 20  # as the scene configures the daemon
@@ -99,6 +99,11 @@ def own_faults(session: sluice.Session, host: str, memory: memoryview) -> None:
     raises(sluice.Unreachable, errno.EHOSTUNREACH, lambda: session.connect("203.0.113.1"))
     raises(sluice.SluiceError, errno.EINVAL, lambda: session.connect(f"{host}:99999"))
     raises(sluice.SluiceError, errno.EINVAL, lambda: session.alloc(0))
+    try:
+        session.listen(SPARE, "5")  # type: ignore[arg-type]
+        raise AssertionError("a text was taken as a number")
+    except TypeError:
+        session.listen(SPARE).close()  # the service is free again
     for length in (-1, 1 << 70, "5", None):
         try:
             session.alloc(length)  # type: ignore[arg-type]
@@ -143,7 +148,7 @@ def closed(host: str) -> None:
     session = sluice.Session()
     view = session.alloc(LENGTH)
     view[5] = 77
-    connection, listener = session.connect(f"{host}:{NOBODY}"), session.listen(7010)
+    connection, listener = session.connect(f"{host}:{NOBODY}"), session.listen(SPARE)
     request = connection.recv(view)
     session.close()
     session.close()
