@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from ._handle import Handle, chars_of, lib, text_of
 from ._header import ffi
-from .errors import Canceled, Closed, EndOfData, NoDaemon, OutOfResources, SluiceError, WaitTimeout, error_of
+from .errors import Canceled, Closed, EndOfData, OutOfResources, SluiceError, WaitTimeout, error_of
 
 PORT_DEFAULT: int = lib.SLUICE_PORT_DEFAULT
 REQUEST_MAX: int = lib.SLUICE_REQUEST_MAX
@@ -526,7 +526,7 @@ class Session:
     def _take(self, deadline: float | None) -> list[Request]:
         """Takes the requests that have ended, and ends them. Waits until deadline for the first."""
         found: list[tuple[int, int, int]] = []  # (user, length, status)
-        gone: NoDaemon | None = None
+        gone: SluiceError | None = None
         with self._handle as s:
             n = lib.sluice_poll(s, self._completions, _BATCH, _milliseconds(deadline))
             while n > 0:
@@ -535,21 +535,22 @@ class Session:
                 if n < _BATCH and all(status != -errno.ENOTCONN for _, _, status in some):
                     break
                 n = lib.sluice_poll(s, self._completions, _BATCH, 0)  # more of them, or word that the daemon is gone
+            if n < 0 and not found:
+                raise self._handle.error(n)
             if n < 0:
-                error = self._handle.error(n)
-                if not found:
-                    raise error
-                gone = error if isinstance(error, NoDaemon) else None
-        ended = [self._end(user, length, status, gone) for user, length, status in found]
+                gone = self._handle.error(n)
+            # Before another thread, or a finalizer, can close their connections.
+            ended = [self._end(user, length, status, gone) for user, length, status in found]
         _call_back(ended)
         return ended
 
-    def _end(self, user: int, length: int, status: int, gone: NoDaemon | None) -> Request:
+    def _end(self, user: int, length: int, status: int, gone: SluiceError | None) -> Request:
+        """gone: the daemon's end, if that ended it."""
         request = self._requests.pop(user)
         request.connection._users.discard(user)
         error: SluiceError | None = None
         if status == -errno.ENOTCONN and gone is not None:
-            error = NoDaemon(errno.ENOTCONN, str(gone))
+            error = gone
         elif status < 0:
             error = error_of(status, text_of(lib.sluice_status_text(status)))
         request._end(length, error)

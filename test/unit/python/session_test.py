@@ -28,13 +28,14 @@ LENGTH = 4096
 
 
 class FakeLibrary:
-    """As much of libsluice as a Handle needs."""
+    """As much of libsluice as a Handle needs, and a session with one connection."""
 
     def __init__(self) -> None:
         self.pieces: dict[int, Any] = {}
         self.freed: list[int] = []
         self.closed = self.freeing = False
         self.free_s = 0.0  # how long sluice_free() takes
+        self.users: list[int] = []  # of requests under way
 
     def sluice_open(self, session: Any, path: Any, why: Any, length: int) -> int:
         session[0] = ffi.cast("struct sluice *", 8)
@@ -54,6 +55,24 @@ class FakeLibrary:
         address = int(ffi.cast("uintptr_t", memory))
         ctypes.memset(address, FREED, len(self.pieces[address]))
         self.freed.append(address)
+        return 0
+
+    def sluice_connect(self, s: Any, peer: Any, flags: int, user: int, out: Any) -> int:
+        self.users.append(user)
+        out[0] = ffi.cast("struct sluice_conn *", 8)
+        return 0
+
+    def sluice_recv(self, conn: Any, data: Any, length: int, user: int) -> int:
+        self.users.append(user)
+        return 0
+
+    def sluice_poll(self, s: Any, out: Any, most: int, timeout_ms: int) -> int:
+        """Every request has ended well."""
+        for done, user in zip(out, self.users):
+            done.user, done.len, done.status = user, 5, 0
+        return len(self.users)
+
+    def sluice_conn_close(self, conn: Any) -> int:
         return 0
 
     def sluice_close(self, s: Any) -> None:
@@ -236,6 +255,21 @@ class Memory(unittest.TestCase):
             os._exit(1)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
         self.assertFalse(self.handle.closed)
+
+
+class Taking(unittest.TestCase):
+    def test_closed_meanwhile(self) -> None:
+        """Another thread may close a connection as soon as the one that takes completions leaves libsluice."""
+        library = FakeLibrary()
+        for module in ("sluice._handle", "sluice.session"):
+            self.enterContext(unittest.mock.patch(module + ".lib", library))
+        with sluice.Session("/nowhere") as session:
+            connection = session.connect("192.0.2.20")
+            view = session.alloc(LENGTH)
+            request = connection.recv(view)
+            with unittest.mock.patch.object(session._handle, "_free_dead", connection.close):
+                self.assertEqual(session.poll(0), [connection.opened, request])
+            self.assertEqual((request.result(), connection.closed), (5, True))
 
 
 class FakeSession:
