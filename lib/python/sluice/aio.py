@@ -188,6 +188,8 @@ class Session:
             found = await self._loop.getaddrinfo(host, None, type=sockets.SOCK_DGRAM)
         except OSError as why:
             raise Unreachable(errno.EHOSTUNREACH, f"{host}: {why.strerror}: check the name") from None
+        except UnicodeError:
+            raise Unreachable(errno.EHOSTUNREACH, f"{host}: a part of it is empty or too long: check the name") from None
         names: dict[str, Any] = {}
         for family, _, _, _, address in found[:ADDRESSES_MAX]:
             names[f"[{address[0]}]" if family == sockets.AF_INET6 else str(address[0])] = None

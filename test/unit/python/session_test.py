@@ -4,6 +4,7 @@
 The memory is the test's own: a library in Python stands in for libsluice, and fills each piece with a mark when it is
 freed. So a view of memory that was freed too early is seen, not a crash.
 """
+import asyncio
 import contextlib
 import ctypes
 import errno
@@ -20,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 import sluice
+import sluice.aio
 from sluice import _handle
 from sluice._header import ffi
 
@@ -336,6 +338,17 @@ class Opening(unittest.TestCase):
             with self.assertRaises(sluice.NoDaemon) as caught:
                 sluice.Session(path)
             self.assertEqual(caught.exception.errno, errno.ECONNREFUSED)
+
+    def test_wrong_name(self) -> None:
+        """A name that Python cannot encode for a name server is unreachable, as libsluice would say."""
+        async def begin(name: str) -> None:
+            session = object.__new__(sluice.aio.Session)
+            session._loop = asyncio.get_running_loop()
+            await session.begin(name)
+
+        for name in ("a" * 64 + ".example", "a..example:7000"):
+            with self.assertRaisesRegex(sluice.Unreachable, "^a.*check the name$"):
+                asyncio.run(begin(name))
 
     def test_wrong_path(self) -> None:
         with self.assertRaises(sluice.SluiceError) as caught:
