@@ -11,10 +11,9 @@ import ipaddress
 import os
 import socket as sockets
 from types import TracebackType
-from typing import Any
 
 from . import session as plain
-from .errors import Canceled, EndOfData, NoDaemon, SluiceError, Unreachable
+from .errors import Canceled, EndOfData, NoDaemon, Unreachable
 from .session import PORT_DEFAULT, WAITING, Data, Request, Stats
 
 ADDRESSES_MAX = 8  # of a name
@@ -136,14 +135,13 @@ class Session:
 
     async def begin(self, peer: str, go_back_n: bool = False) -> Connection:
         """Opens a connection, but does not wait for the peer. It looks names up without blocking the loop."""
-        problem: SluiceError | None = None
-        for address in await self._addresses(peer):
+        *others, last = await self._addresses(peer)
+        for address in others:
             try:
                 return Connection(self, self.session.connect(address, go_back_n))
-            except Unreachable as p:
-                problem = p
-        assert problem is not None, "a name that was found has addresses"
-        raise problem
+            except Unreachable:
+                pass  # another address may do
+        return Connection(self, self.session.connect(last, go_back_n))
 
     async def listen(self, port: int = PORT_DEFAULT, waiting: int = WAITING) -> Listener:
         """Claims a service."""
@@ -190,10 +188,9 @@ class Session:
             raise Unreachable(errno.EHOSTUNREACH, f"{host}: {why.strerror}: check the name") from None
         except UnicodeError:
             raise Unreachable(errno.EHOSTUNREACH, f"{host}: a part of it is empty or too long: check the name") from None
-        names: dict[str, Any] = {}
-        for family, _, _, _, address in found[:ADDRESSES_MAX]:
-            names[f"[{address[0]}]" if family == sockets.AF_INET6 else str(address[0])] = None
-        return [name + colon + port for name in names]
+        names = [f"[{address[0]}]" if family == sockets.AF_INET6 else str(address[0])
+                 for family, _, _, _, address in found[:ADDRESSES_MAX]]
+        return [name + colon + port for name in dict.fromkeys(names)]
 
     async def __aenter__(self) -> "Session":
         return self
