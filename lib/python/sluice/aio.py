@@ -11,6 +11,7 @@ import ipaddress
 import os
 import socket as sockets
 from types import TracebackType
+from typing import Self
 
 from . import session as plain
 from .errors import Canceled, EndOfData, NoDaemon, Unreachable
@@ -19,7 +20,21 @@ from .session import PORT_DEFAULT, WAITING, Data, Request, Stats
 ADDRESSES_MAX = 8  # of a name
 
 
-class Connection:
+class _Closing:
+    """What `async with` closes."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                        trace: TracebackType | None) -> None:
+        self.close()
+
+
+class Connection(_Closing):
     """A connection; `async with connection:` closes it. connection: the plain one."""
 
     def __init__(self, session: "Session", connection: plain.Connection) -> None:
@@ -64,15 +79,8 @@ class Connection:
         """As Connection.close(). It waits for the daemon, for about a millisecond, and not for the peer."""
         self.connection.close()
 
-    async def __aenter__(self) -> "Connection":
-        return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                        trace: TracebackType | None) -> None:
-        self.close()
-
-
-class Listener:
+class Listener(_Closing):
     """A service; `async with listener:` gives it back, and `async for connection in listener:` takes peers."""
 
     def __init__(self, session: "Session", listener: plain.Listener) -> None:
@@ -97,15 +105,8 @@ class Listener:
     async def __anext__(self) -> Connection:
         return await self.accept()
 
-    async def __aenter__(self) -> "Listener":
-        return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                        trace: TracebackType | None) -> None:
-        self.close()
-
-
-class Session:
+class Session(_Closing):
     """A session for the running event loop; `async with Session() as session:` closes it. session: the plain one, for what
     does not wait."""
 
@@ -191,13 +192,6 @@ class Session:
         names = [f"[{address[0]}]" if family == sockets.AF_INET6 else str(address[0])
                  for family, _, _, _, address in found[:ADDRESSES_MAX]]
         return [name + colon + port for name in dict.fromkeys(names)]
-
-    async def __aenter__(self) -> "Session":
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                        trace: TracebackType | None) -> None:
-        self.close()
 
 
 def _is_address(text: str) -> bool:

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from ._handle import Handle, chars_of, lib, text_of
 from ._header import ffi
@@ -141,7 +141,21 @@ class Request:
         return f"<sluice.Request {self.op.name}, {state}>"
 
 
-class Connection:
+class _Closing:
+    """What `with` closes."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+class Connection(_Closing):
     """A connection; `with connection:` closes it. Request n sent on one side fills buffer n posted on the other."""
 
     def __init__(self, session: "Session", pointer: Any, opened: Request) -> None:
@@ -229,18 +243,11 @@ class Connection:
 
         return self._session._submit(Request(self._session, op, pinned), self, submit)
 
-    def __enter__(self) -> "Connection":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"<sluice.Connection{', closed' if self.closed else ''}>"
 
 
-class Listener:
+class Listener(_Closing):
     """A service of this session; `with listener:` gives it back."""
 
     def __init__(self, session: "Session", port: int, waiting: int) -> None:
@@ -352,15 +359,8 @@ class Listener:
         if self.on_change is not None:
             self.on_change()
 
-    def __enter__(self) -> "Listener":
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
-
-
-class Session:
+class Session(_Closing):
     """A session with a daemon; `with Session() as session:` closes it.
 
     socket: the daemon's; without it $SLUICE_SOCKET, else /run/sluice/sluiced.sock.
@@ -471,13 +471,6 @@ class Session:
         for connection in list(self._connections):
             connection.close()
         self._handle.close()
-
-    def __enter__(self) -> "Session":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
 
     def __del__(self) -> None:
         if "_handle" in self.__dict__ and not self.closed:
