@@ -3,13 +3,12 @@
 two daemons of its own."""
 import argparse
 import os
-import sys
 
 from . import memif, paired
 from .results import Results
 from testbed.daemon import Build
 from testbed.pair import ADDR_B, memif_pair
-from testbed.process import Process, Testbed, TestbedError
+from testbed.process import Testbed
 from testbed.table import rate_text
 
 BAR = 0.9
@@ -17,6 +16,7 @@ HUGE_MB = 7000  # for 1 GiB in each of four processes, and for four daemons
 RSIZE = 8
 PERF, PYTHON = "sluice perf", "python"
 GOODPUT = "Python, to sluice perf"
+STREAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_stream.py")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -26,23 +26,15 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def _python(testbed: Testbed, args: argparse.Namespace) -> tuple[memif.Window, paired.Group]:
-    package = os.path.join(args.build, "lib/python")
-    if not os.path.exists(os.path.join(package, "sluice/_header.py")):
-        raise TestbedError(f"{package} has no package: run scripts/setup, then meson setup --wipe {args.build}")
     extra = "" if args.no_zero_copy or not args.huge else ",zero-copy=yes"
-    pair = memif_pair(testbed, Build(args.build, args.huge), rsize=RSIZE, name="python-", b_extra=extra,
+    a, b = memif_pair(testbed, Build(args.build, args.huge), rsize=RSIZE, name="python-", b_extra=extra,
                       b_eal=("--single-file-segments",) if extra else (), daemon_keys={"idle": args.idle}, memory_mb=256,
                       telemetry=True, keys={"silence": "60s"})
 
-    def start(which: int, *words: str) -> Process:
-        env = {"PYTHONPATH": package, "LD_LIBRARY_PATH": os.path.join(args.build, "lib/client"),
-               "SLUICE_SOCKET": pair[which].socket}
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_stream.py")
-        return testbed.start(f"python-{words[0]}", [sys.executable, "-B", script, *words], env=env)
-
-    server = start(1, "receive")
-    pair[1].wait_listening(process=server)
-    return memif.moving(testbed, pair, server, start(0, "send", ADDR_B))
+    server = b.python("python-receive", STREAM, "receive")
+    b.wait_listening(process=server)
+    client = a.python("python-send", STREAM, "send", ADDR_B)
+    return memif.moving(testbed, (a, b), server, client)
 
 
 def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:

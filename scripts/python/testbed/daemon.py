@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +30,13 @@ class Build:
         path = os.path.join(self.dir, "app", {"sluice-emu": "emu", "sluice-load": "load"}.get(name, name), name)
         if not os.access(path, os.X_OK):
             raise TestbedError(f"{path} is missing; build it: ninja -C {self.dir}")
+        return path
+
+    def package(self) -> str:
+        """The folder that has the Python package."""
+        path = os.path.join(self.dir, "lib/python")
+        if not os.path.exists(os.path.join(path, "sluice/_header.py")):
+            raise TestbedError(f"{path} has no Python package: run scripts/setup, then meson setup --wipe {self.dir} and ninja")
         return path
 
 
@@ -226,6 +234,15 @@ class Daemon:
         if timeout_s is not None:
             process.check(timeout_s)
         return process
+
+    def client_env(self) -> dict[str, str]:
+        """Variables for a program that uses the libsluice of this build, and this daemon."""
+        return {"LD_LIBRARY_PATH": os.path.join(self.build.dir, "lib/client"), "SLUICE_SOCKET": self.socket}
+
+    def python(self, name: str, script: str, *args: object) -> Process:
+        """Starts a script that uses the Python package, for this daemon."""
+        return self.testbed.start(name, [sys.executable, "-B", script, *args],
+                                  env={"PYTHONPATH": self.build.package(), **self.client_env()})
 
     def reload(self) -> None:
         """Makes the running daemon take over what its fields say now."""

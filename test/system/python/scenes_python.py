@@ -4,7 +4,6 @@ import importlib.util
 import os
 import random
 import re
-import sys
 
 from .. import ROOT
 from ..harness import Context, TestbedError, need, scene
@@ -17,36 +16,31 @@ EXAMPLES = os.path.join(ROOT, "examples")
 CONNECTIONS = 100
 
 
-def lack(context: Context) -> str | None:
+def lack() -> str | None:
     """What the package under test needs and this machine has not."""
     for name, package in (("_cffi_backend", "python3-cffi"), ("numpy", "python3-numpy")):
         if importlib.util.find_spec(name) is None:
             return f"Python has no {name}: run scripts/setup, which installs {package}"
-    if not os.path.exists(os.path.join(context.build.dir, "lib/python/sluice/_header.py")):
-        raise TestbedError("the Python package is not built: run scripts/setup, then meson setup --wipe and ninja")
     return None
 
 
-def start(daemon: Daemon, context: Context, name: str, *args: object) -> Process:
+def start(daemon: Daemon, name: str, *args: object) -> Process:
     """Starts a program of the folder programs, or an example, for this daemon."""
-    env = {"PYTHONPATH": os.path.join(context.build.dir, "lib/python"), "SLUICE_SOCKET": daemon.socket,
-           "LD_LIBRARY_PATH": os.path.join(context.build.dir, "lib/client")}
-    command: list[object] = [os.path.join(context.build.dir, "examples", name), *args]
-    if name.endswith(".py"):
-        folder = PROGRAMS if os.path.exists(os.path.join(PROGRAMS, name)) else EXAMPLES
-        command = [sys.executable, "-B", os.path.join(folder, name), *args]
-    return daemon.testbed.start(name, command, env=env)
+    if not name.endswith(".py"):
+        return daemon.testbed.start(name, [os.path.join(daemon.build.dir, "examples", name), *args], env=daemon.client_env())
+    folder = PROGRAMS if os.path.exists(os.path.join(PROGRAMS, name)) else EXAMPLES
+    return daemon.python(name, os.path.join(folder, name), *args)
 
 
 def both(testbed: Testbed, context: Context, server: tuple[object, ...], client: tuple[object, ...]) -> tuple[str, str]:
     """Runs (program, argument...) on B and on A, joined by a memif, and checks that both daemons let go of everything.
     Returns what they print."""
-    need(lack(context))
+    need(lack())
     a, b = memif_pair(testbed, context.build)
     before = [d.holdings() for d in (a, b)]
-    receiving = start(b, context, str(server[0]), *server[1:])
+    receiving = start(b, str(server[0]), *server[1:])
     b.wait_listening(process=receiving)
-    sending = start(a, context, str(client[0]), *client[1:])
+    sending = start(a, str(client[0]), *client[1:])
     said = sending.check(120), receiving.check(60)
     for daemon, was in zip((a, b), before):
         daemon.check_holdings(was)
@@ -85,11 +79,11 @@ def _until_daemon_dies(a: Daemon, process: Process) -> None:
 
 @scene("Python: every failure is an error with a class of its own, and none is a crash", company=True)
 def misuse(testbed: Testbed, context: Context) -> None:
-    need(lack(context))
+    need(lack())
     a, b = memif_pair(testbed, context.build, daemon_keys={"quota": "64M"})
-    peer = start(b, context, "misuse.py", "peer")
+    peer = start(b, "misuse.py", "peer")
     b.wait_listening(7004, process=peer)
-    client = start(a, context, "misuse.py", ADDR_B)
+    client = start(a, "misuse.py", ADDR_B)
     _until_daemon_dies(a, client)
     if "ResourceWarning" in client.err() + peer.err():
         raise TestbedError(f"a warning that is off by default\n{client.tail()}\n{peer.tail()}")
@@ -99,10 +93,10 @@ def misuse(testbed: Testbed, context: Context) -> None:
 
 @scene("Python: a program that ends without closing anything, and a child after fork(), leave nothing behind", company=True)
 def leaves(testbed: Testbed, context: Context) -> None:
-    need(lack(context))
+    need(lack())
     a, b = memif_pair(testbed, context.build)
     before = [d.holdings() for d in (a, b)]
-    if "leaving" not in start(a, context, "leaves.py", ADDR_B).check(60):
+    if "leaving" not in start(a, "leaves.py", ADDR_B).check(60):
         raise TestbedError("the program did not come to its end")
     for daemon, was in zip((a, b), before):
         daemon.check_holdings(was)
@@ -111,12 +105,12 @@ def leaves(testbed: Testbed, context: Context) -> None:
 
 @scene("Python: asyncio serves 100 connections at once, and hears that the daemon dies", memory_gb=2)
 def many(testbed: Testbed, context: Context) -> None:
-    need(lack(context))
+    need(lack())
     a, b = memif_pair(testbed, context.build)
     before = b.holdings()
-    server = start(b, context, "many.py", "server", CONNECTIONS)
+    server = start(b, "many.py", "server", CONNECTIONS)
     b.wait_listening(process=server)
-    client = start(a, context, "many.py", ADDR_B, CONNECTIONS)
+    client = start(a, "many.py", ADDR_B, CONNECTIONS)
     _until_daemon_dies(a, client)
     if f"{CONNECTIONS} connections" not in client.out():
         raise TestbedError(f"the client does not say that all connections worked\n{client.tail()}")
