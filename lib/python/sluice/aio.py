@@ -54,13 +54,10 @@ class Connection(_Closing):
         return self._session.future(self.connection.shutdown())
 
     async def finish(self) -> None:
-        """The clean end, as Connection.finish()."""
-        nothing = memoryview(bytearray())
-        shut, ended = self.shutdown(), self.recv(nothing)
+        """The clean end, as Connection.finish(). If it is cancelled, it may be called again."""
         try:
-            await shut
-            while await ended == 0:
-                ended = self.recv(nothing)
+            for request in self.connection.finishing():
+                await self._session.future(request)
         except EndOfData:
             self.close()
 

@@ -14,7 +14,7 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -161,6 +161,8 @@ class Connection(_Closing):
     def __init__(self, session: "Session", pointer: Any, opened: Request) -> None:
         self._session, self._pointer = session, pointer
         self._users: set[int] = set()  # under way
+        self._shut: Request | None = None  # the first shutdown
+        self._last: Request | None = None  # the receive that ends with EndOfData in finish()
         self.opened = opened  # ends when the peer has answered, or has come
 
     @property
@@ -177,19 +179,29 @@ class Connection(_Closing):
 
     def shutdown(self) -> Request:
         """Ends sending. The request ends when the peer has everything. The peer's receives then fail with EndOfData."""
-        return self._session._submit(Request(self._session, Op.SHUTDOWN), self, lib.sluice_shutdown)
+        request = self._session._submit(Request(self._session, Op.SHUTDOWN), self, lib.sluice_shutdown)
+        self._shut = self._shut or request
+        return request
 
     def finish(self, timeout: float | None = None) -> None:
         """The clean end: shuts down, waits until both sides have everything and the peer has shut down, too, and closes.
-        TooLong: the peer sent one more request."""
-        nothing = memoryview(bytearray())
-        shut, ended = self.shutdown(), self.recv(nothing)
-        shut.wait(timeout)
+        After WaitTimeout it may be called again. TooLong: the peer sent one more request."""
         try:
-            while ended.wait(timeout) == 0:  # a request without a byte came
-                ended = self.recv(nothing)
+            for request in self.finishing():
+                request.wait(timeout)
         except EndOfData:
             self.close()
+
+    def finishing(self) -> Iterator[Request]:
+        """What finish() waits for, one request after the other, until one ends with EndOfData."""
+        nothing = memoryview(bytearray())
+        shut = self._shut or self.shutdown()
+        if self._last is None or self._last.done():
+            self._last = self.recv(nothing)
+        yield shut
+        while True:
+            yield self._last
+            self._last = self.recv(nothing)  # a request without a byte came
 
     def stats(self) -> Stats:
         """Rates, counters and state."""

@@ -38,6 +38,8 @@ class FakeLibrary:
         self.closed = self.freeing = False
         self.free_s = 0.0  # how long sluice_free() takes
         self.users: list[int] = []  # of requests under way
+        self.status = 0  # with which they end
+        self.fd = -1
 
     def sluice_open(self, session: Any, path: Any, why: Any, length: int) -> int:
         session[0] = ffi.cast("struct sluice *", 8)
@@ -68,11 +70,23 @@ class FakeLibrary:
         self.users.append(user)
         return 0
 
+    def sluice_shutdown(self, conn: Any, user: int) -> int:
+        self.users.append(user)
+        return 0
+
+    def sluice_fd(self, s: Any) -> int:
+        return self.fd
+
     def sluice_poll(self, s: Any, out: Any, most: int, timeout_ms: int) -> int:
-        """Every request has ended well."""
+        """Every request has ended."""
+        n = len(self.users)
         for done, user in zip(out, self.users):
-            done.user, done.len, done.status = user, 5, 0
-        return len(self.users)
+            done.user, done.len, done.status = user, 5, self.status
+        self.users.clear()
+        return n
+
+    def sluice_status_text(self, status: int) -> Any:
+        return ffi.new("char[]", os.strerror(-status).encode())
 
     def sluice_conn_close(self, conn: Any) -> int:
         return 0
@@ -259,12 +273,35 @@ class Memory(unittest.TestCase):
         self.assertFalse(self.handle.closed)
 
 
-class Taking(unittest.TestCase):
+class Sessions(unittest.TestCase):
+    def setUp(self) -> None:
+        self.library = FakeLibrary()
+        for module in ("sluice._handle", "sluice.session"):
+            self.enterContext(unittest.mock.patch(module + ".lib", self.library))
+        self.library.fd, writer = os.pipe()
+        os.write(writer, b"5")  # nobody reads it, so a loop always has something to take
+        for fd in (self.library.fd, writer):
+            self.addCleanup(os.close, fd)
+
+    def test_finish_fails(self) -> None:
+        """When the peer resets a connection, finish() of asyncio raises that, and asyncio complains of nothing else."""
+        complaints: list[dict[str, Any]] = []
+
+        async def finish() -> None:
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+            async with sluice.aio.Session("/nowhere") as session:
+                connection = await session.connect("192.0.2.20")
+                self.library.status = -errno.ECONNRESET
+                with self.assertRaises(sluice.Reset):
+                    await connection.finish()
+                await asyncio.sleep(0.01)
+                gc.collect()
+
+        asyncio.run(finish())
+        self.assertEqual(complaints, [])
+
     def test_closed_meanwhile(self) -> None:
         """Another thread may close a connection as soon as the one that takes completions leaves libsluice."""
-        library = FakeLibrary()
-        for module in ("sluice._handle", "sluice.session"):
-            self.enterContext(unittest.mock.patch(module + ".lib", library))
         with sluice.Session("/nowhere") as session:
             connection = session.connect("192.0.2.20")
             view = session.alloc(LENGTH)

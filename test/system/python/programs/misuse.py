@@ -49,6 +49,7 @@ def others_faults(session: sluice.Session, host: str, memory: memoryview) -> Non
     sending = connection.send(memory)
     raises(sluice.WaitTimeout, errno.ETIME, lambda: sending.wait(LATE_S / 4))  # the peer has posted nothing
     raises(sluice.WaitTimeout, errno.ETIME, sending.result)
+    raises(sluice.WaitTimeout, errno.ETIME, lambda: connection.finish(LATE_S / 4))
     assert sending.wait(60) == LENGTH  # now it has
     connection.finish(60)
     connection = session.connect(f"{host}:{SHORT}")
@@ -61,6 +62,7 @@ def others_faults(session: sluice.Session, host: str, memory: memoryview) -> Non
     connection.close()
     connection = session.connect(f"{host}:{ENDS}")
     raises(sluice.EndOfData, errno.ENODATA, lambda: connection.recv(memory).wait(60))
+    connection.shutdown().wait(60)
     connection.finish(60)
     connection = session.connect(f"{host}:{NOBODY}")
     raises(sluice.Refused, errno.ECONNREFUSED, lambda: connection.opened.wait(60))
