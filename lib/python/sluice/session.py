@@ -228,17 +228,21 @@ class Connection(_Closing):
     def close(self) -> None:
         """Closes the connection: cleanly if both sides have shut down, else by an abort. Requests that are under way
         fail with Canceled."""
+        _call_back(self._close())
+
+    def _close(self) -> list[Request]:
+        """Closes it, and returns the requests that this has ended. Their callbacks are still to be called."""
         if self._pointer is None:
-            return
+            return []
         if self._session.closed:  # after fork(): the parent has it
             self._pointer = None
-            return
+            return []
         with self._session._handle:
             status = lib.sluice_conn_close(self._pointer)
             if status < 0:
                 raise self._session._handle.error(status)
             self._pointer = None
-        self._session._forget(self, self._users)
+            return self._session._forget(self, self._users)
 
     def _open_pointer(self) -> Any:
         """struct sluice_conn *"""
@@ -480,9 +484,13 @@ class Session(_Closing):
             return
         for listener in list(self._listeners):
             listener.close()
-        for connection in list(self._connections):
-            connection.close()
-        self._handle.close()
+        ended: list[Request] = []
+        try:
+            for connection in list(self._connections):
+                ended += connection._close()
+            self._handle.close()
+        finally:
+            _call_back(ended)  # last, because a callback may raise
 
     def __del__(self) -> None:
         if "_handle" in self.__dict__ and not self.closed:
@@ -514,14 +522,14 @@ class Session(_Closing):
             self._begin(user, request, connection)
         return request
 
-    def _forget(self, connection: Connection, users: set[int]) -> None:
-        """A connection was closed: its requests will not be heard of again."""
+    def _forget(self, connection: Connection, users: set[int]) -> list[Request]:
+        """A connection was closed: libsluice says no more of its requests. Ends and returns them."""
         self._connections.discard(connection)
         ended = [self._requests.pop(user) for user in sorted(users)]
         users.clear()
         for request in ended:
             request._end(0, Canceled(errno.ECANCELED, "the connection was closed here"))
-        _call_back(ended)
+        return ended
 
     def _begin(self, user: int, request: Request, connection: Connection) -> None:
         request.connection = connection

@@ -300,6 +300,16 @@ class Sessions(unittest.TestCase):
         asyncio.run(finish())
         self.assertEqual(complaints, [])
 
+    def test_callback_fails(self) -> None:
+        """A session closes even if a callback raises."""
+        session = sluice.Session("/nowhere")
+        opened = [session.connect("192.0.2.20").opened for _ in range(3)]
+        for request in opened:
+            request.add_done_callback(lambda _: 1 // 0)
+        self.assertRaises(ZeroDivisionError, session.close)
+        self.assertTrue(session.closed and self.library.closed)
+        self.assertTrue(all(isinstance(request.error(), sluice.Canceled) for request in opened))
+
     def test_closed_meanwhile(self) -> None:
         """Another thread may close a connection as soon as the one that takes completions leaves libsluice."""
         with sluice.Session("/nowhere") as session:
