@@ -238,6 +238,8 @@ class Connection(_Closing):
             self._pointer = None
             return []
         with self._session._handle:
+            if self._pointer is None:  # another thread was faster
+                return []
             status = lib.sluice_conn_close(self._pointer)
             if status < 0:
                 raise self._session._handle.error(status)

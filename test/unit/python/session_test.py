@@ -40,6 +40,7 @@ class FakeLibrary:
         self.users: list[int] = []  # of requests under way
         self.status = 0  # with which they end
         self.fd = -1
+        self.closes = 0  # of connections
 
     def sluice_open(self, session: Any, path: Any, why: Any, length: int) -> int:
         session[0] = ffi.cast("struct sluice *", 8)
@@ -89,6 +90,8 @@ class FakeLibrary:
         return ffi.new("char[]", os.strerror(-status).encode())
 
     def sluice_conn_close(self, conn: Any) -> int:
+        assert conn is not None, "cffi would refuse it"
+        self.closes += 1
         return 0
 
     def sluice_close(self, s: Any) -> None:
@@ -309,6 +312,21 @@ class Sessions(unittest.TestCase):
         self.assertRaises(ZeroDivisionError, session.close)
         self.assertTrue(session.closed and self.library.closed)
         self.assertTrue(all(isinstance(request.error(), sluice.Canceled) for request in opened))
+
+    def test_closed_by_two(self) -> None:
+        """A connection that another thread closes just before this one is closed once."""
+        with sluice.Session("/nowhere") as session:
+            connection = session.connect("192.0.2.20")
+            enter, closes = _handle.Handle.__enter__, [connection.close]
+
+            def late(handle: _handle.Handle) -> Any:
+                if closes:
+                    closes.pop()()
+                return enter(handle)
+
+            with unittest.mock.patch.object(_handle.Handle, "__enter__", late):
+                connection.close()
+            self.assertEqual((connection.closed, self.library.closes), (True, 1))
 
     def test_closed_meanwhile(self) -> None:
         """Another thread may close a connection as soon as the one that takes completions leaves libsluice."""
