@@ -6,7 +6,8 @@
     with sluice.Session() as session:
         view = session.alloc(1 << 20)             # memory that the daemon sends from, as it is
         with session.connect("192.0.2.20") as connection:
-            connection.send(view).wait()
+            connection.send(view).wait()          # the peer has it
+            connection.finish()                   # both sides have everything
 
 sluice.aio has the same for asyncio. doc/python.md, or /usr/share/doc/sluice/python.md, is the manual.
 """

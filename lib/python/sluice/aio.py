@@ -73,7 +73,8 @@ class Connection(_Closing):
         return self.connection.peer
 
     def close(self) -> None:
-        """As Connection.close(). It waits for the daemon, for about a millisecond, and not for the peer."""
+        """As Connection.close(). The event loop stands still until the daemon has let go of the connection's buffers. It does
+        not wait for the peer."""
         self.connection.close()
 
 
