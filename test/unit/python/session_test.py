@@ -207,7 +207,10 @@ class Memory(unittest.TestCase):
             listener._error = sluice.NotAllowed(errno.EACCES, "not for you")
             listener.take()
 
-        calls: list[Callable[[], object]] = [request.wait, request.result, lacks, broken]
+        def asks() -> None:
+            raise request.error() or AssertionError("the request has no error")
+
+        calls: list[Callable[[], object]] = [request.wait, request.result, asks, lacks, broken]
         gc.disable()
         self.addCleanup(gc.enable)
         for i, call in enumerate(calls):
