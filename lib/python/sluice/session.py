@@ -408,6 +408,8 @@ class Session(_Closing):
 
     def listen(self, port: int = PORT_DEFAULT, waiting: int = WAITING) -> Listener:
         """Claims a service. waiting: how many peers may come at the same time, for each worker of the daemon."""
+        if waiting < 1:
+            raise ValueError(f"waiting is {waiting}, so no peer could come: give at least 1")
         listener = Listener(self, port, waiting)
         self._listeners.add(listener)
         return listener

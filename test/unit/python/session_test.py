@@ -306,6 +306,12 @@ class Sessions(unittest.TestCase):
         asyncio.run(finish())
         self.assertEqual(complaints, [])
 
+    def test_nobody_waits(self) -> None:
+        """accept() would say that no peer has come, although none can."""
+        with sluice.Session("/nowhere") as session:
+            for waiting in (0, -1):
+                self.assertRaisesRegex(ValueError, "at least 1", session.listen, 7000, waiting)
+
     def test_callback_fails(self) -> None:
         """A session closes even if a callback raises."""
         session = sluice.Session("/nowhere")
