@@ -38,6 +38,7 @@ class FakeLibrary:
         self.closed = self.freeing = False
         self.free_s = 0.0  # how long sluice_free() takes
         self.users: list[int] = []  # of requests under way
+        self.holds = False  # they do not end
         self.status = 0  # with which they end
         self.fd = -1
         self.closes = 0  # of connections
@@ -79,7 +80,9 @@ class FakeLibrary:
         return self.fd
 
     def sluice_poll(self, s: Any, out: Any, most: int, timeout_ms: int) -> int:
-        """Every request has ended."""
+        """Every request has ended, or none."""
+        if self.holds:
+            return 0
         n = len(self.users)
         for done, user in zip(out, self.users):
             done.user, done.len, done.status = user, 5, self.status
@@ -305,6 +308,19 @@ class Sessions(unittest.TestCase):
 
         asyncio.run(finish())
         self.assertEqual(complaints, [])
+
+    def test_finish_again(self) -> None:
+        """After finish() of asyncio was cancelled, the next one waits for the requests that the first one submitted."""
+        async def finish() -> None:
+            async with sluice.aio.Session("/nowhere") as session:
+                connection = await session.connect("192.0.2.20")
+                self.library.holds = True
+                for _ in range(2):
+                    with self.assertRaises(TimeoutError):
+                        await asyncio.wait_for(connection.finish(), 0.05)
+                    self.assertEqual(len(self.library.users), 2)
+
+        asyncio.run(finish())
 
     def test_nobody_waits(self) -> None:
         """accept() would say that no peer has come, although none can."""
