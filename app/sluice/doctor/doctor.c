@@ -129,14 +129,11 @@ static json_t *daemon_ports(const char *socket)
 {
     char err[512];
     struct sluice *s = NULL;
-    json_t *rows = NULL, *top;
-    int status;
+    json_t *rows;
 
     if (sluice_open(&s, socket, err, sizeof err) < 0)
         return NULL;
-    top = daemon_list(s, "ports", &rows, &status, err, sizeof err);
-    json_incref(rows);
-    json_decref(top);
+    rows = daemon_rows(s, "ports");
     sluice_close(s);
     return rows;
 }

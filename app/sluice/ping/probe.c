@@ -35,21 +35,9 @@ static void drop_add(struct drops *d, const char *name, uint64_t n)
     d->count[i] += n;
 }
 
-/* A list of the daemon, on which the caller calls json_decref(); NULL: it cannot be had. */
-static json_t *list(struct loop *l, const char *source)
-{
-    char err[256];
-    int status;
-    json_t *rows = NULL, *top = daemon_list(l->session, source, &rows, &status, err, sizeof err);
-
-    json_incref(rows);
-    json_decref(top);
-    return top != NULL ? rows : NULL;
-}
-
 static void drops_read(struct loop *l, struct drops *d)
 {
-    json_t *ports = list(l, "ports"), *port, *worker, *value;
+    json_t *ports = daemon_rows(l->session, "ports"), *port, *worker, *value;
     size_t i, k;
     const char *name;
 
@@ -99,7 +87,7 @@ static void host_part(const char *host, char *out, size_t out_len)
 /* What the daemon knows of a peer with a key at this address. */
 static void secured_read(struct loop *l, const char *host, char *out, size_t out_len)
 {
-    json_t *peers = list(l, "peers"), *peer;
+    json_t *peers = daemon_rows(l->session, "peers"), *peer;
     char address[64];
     size_t i;
 
@@ -122,7 +110,7 @@ static void secured_read(struct loop *l, const char *host, char *out, size_t out
  * the gateway to it is, or this user may not see it. */
 static int neighbor_answers(struct loop *l, const char *host)
 {
-    json_t *rows = list(l, "neigh"), *row;
+    json_t *rows = daemon_rows(l->session, "neigh"), *row;
     char address[64];
     int answers = -1;
     size_t i;

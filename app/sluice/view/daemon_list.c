@@ -28,3 +28,16 @@ json_t *daemon_list(struct sluice *s, const char *source, json_t **rows, int *st
     json_decref(top);
     return NULL;
 }
+
+json_t *daemon_rows(struct sluice *s, const char *source)
+{
+    char err[256];
+    int status;
+    json_t *rows, *top = daemon_list(s, source, &rows, &status, err, sizeof err);
+
+    if (top == NULL)
+        return NULL;
+    json_incref(rows);
+    json_decref(top);
+    return rows;
+}

@@ -17,6 +17,8 @@ struct view;
  * it. NULL, with a line in err and a negative errno in *status, if it cannot be had. */
 json_t *daemon_list(struct sluice *s, const char *source, json_t **rows, int *status, char *err,
                     size_t err_len);
+/* The array alone, on which the caller calls json_decref(); NULL: it cannot be had. */
+json_t *daemon_rows(struct sluice *s, const char *source);
 
 /* The view of that name; NULL: there is none. */
 const struct view *view_find(const char *name);
