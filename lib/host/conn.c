@@ -218,7 +218,8 @@ void conn_publish(struct conn *c)
     counter_set(&p->owner, c->owner);
     counter_set(&p->opener, c->opener);
     counter_set(&p->go_back_n, c->go_back_n);
-    counter_set(&p->proven, c->handshake.proven);
+    /* until its first CNTL comes, the peer that an opener has chosen may not exist */
+    counter_set(&p->proven, c->handshake.proven && (!c->opener || p->cntl_rx > 0));
     __atomic_store_n(&p->state, (uint64_t)c->state, __ATOMIC_RELEASE);
 }
 

@@ -83,7 +83,7 @@ struct conn_public {
     uint64_t share_Bps, share_burst_bytes, share_reason; /* the grant before the path limits it */
     /* copied from struct conn when the state changes: conn_publish() */
     uint64_t peer[2], peer_port, service, owner, opener, go_back_n;
-    uint64_t proven; /* 1: the peer knows our key */
+    uint64_t proven; /* 1: the peer has sent a packet with our key */
     uint64_t failed; /* 1: the connection has ended otherwise than in order */
     struct host_conn_spread spread;
 } __attribute__((aligned(64)));

@@ -240,14 +240,14 @@ bool flow_stats_update(struct host_control *c, struct host *h, uint32_t i, struc
  * final figures of all older ones are in the ring.
  */
 
-/* The entry of this peer, which may be a new one. When there are HOST_TOTALS_MAX peers, all others
- * share the first entry. */
-static uint32_t entry_of(struct host_control *c, const struct addr *peer)
+/* The entry of this peer. A proven one gets a new one; when there are HOST_TOTALS_MAX peers, all
+ * others share the first entry. */
+static uint32_t entry_of(struct host_control *c, const struct addr *peer, bool proven)
 {
     for (uint32_t i = 1; i < c->n_totals; i++)
         if (addr_equal(&c->totals[i].peer, peer))
             return i;
-    if (c->n_totals > HOST_TOTALS_MAX)
+    if (!proven || c->n_totals > HOST_TOTALS_MAX)
         return 0;
     c->totals[c->n_totals].peer = *peer;
     return c->n_totals++;
@@ -261,7 +261,8 @@ static void conn_add(struct host_control *c, struct counted *t, const struct end
     if (t->epoch != x->epoch) {
         if (t->open) /* its end was missed */
             c->totals[t->entry].open_conns--;
-        *t = (struct counted){.epoch = x->epoch, .open = true, .entry = entry_of(c, &x->peer)};
+        *t = (struct counted){
+            .epoch = x->epoch, .open = true, .entry = entry_of(c, &x->peer, x->proven)};
         c->totals[t->entry].conns++;
         c->totals[t->entry].open_conns++;
     }
@@ -301,11 +302,13 @@ void totals_update(struct host_control *c, uint32_t k, uint32_t i)
     struct counted *t = &c->counted[k][i];
     uint64_t epoch = __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE);
     uint64_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+    bool proven = counter_get(&p->proven) != 0;
 
-    if ((state != HOST_OPEN && state != HOST_CLOSED) || counter_get(&p->proven) == 0 ||
+    if ((state != HOST_OPEN && state != HOST_CLOSED) || (!proven && counter_get(&p->opener) == 0) ||
         (t->epoch == epoch && !t->open))
         return;
     struct ended x = {.epoch = epoch,
+                      .proven = proven,
                       .peer = conn_public_peer(p),
                       .failed = counter_get(&p->failed) != 0,
                       .rx_bytes = counter_get(&p->rx_bytes),

@@ -509,8 +509,10 @@ struct host_total {
 #define HOST_TOTALS_MAX 256u /* peers with an entry of their own */
 /*
  * Gives at most max entries from index `from` on; returns how many. The first is that of peers
- * without an entry. Entries keep their index and their peer. A peer counts once it has shown that
- * it receives what we send, so nobody can fill the table with forged addresses.
+ * without an entry. Entries keep their index and their peer. A peer gets an entry once it has shown
+ * that it receives what we send, so neither forged addresses nor addresses where nobody answers can
+ * fill the table. A connection that was opened to such an address counts in the first entry, unless
+ * its peer has one.
  */
 uint32_t host_control_totals(const struct host_control *c, uint32_t from, struct host_total *out,
                              uint32_t max);

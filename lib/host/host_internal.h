@@ -120,6 +120,7 @@ enum grant_reason {
 /* The final figures of a connection that is over. */
 struct ended {
     uint32_t conn;
+    bool proven; /* as in struct conn_public */
     bool failed; /* it ended otherwise than in order */
     uint64_t epoch;
     struct addr peer;

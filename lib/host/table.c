@@ -80,7 +80,7 @@ void table_ended(struct host *h, const struct conn *c)
     struct ended_ring *r = &h->ended;
     const struct conn_public *p = &c->pub;
 
-    if (p->proven == 0)
+    if (p->proven == 0 && p->opener == 0) /* nobody's: its address may be forged */
         return;
     if (r->put - __atomic_load_n(&r->taken, __ATOMIC_ACQUIRE) >= HOST_ENDED_MAX) {
         host_count(h, COUNT_totals_missed);
@@ -88,6 +88,7 @@ void table_ended(struct host *h, const struct conn *c)
     }
     r->ring[r->put % HOST_ENDED_MAX] = (struct ended){
         .conn = c->index,
+        .proven = p->proven != 0,
         .failed = p->failed != 0,
         .epoch = p->epoch,
         .peer = c->peer,

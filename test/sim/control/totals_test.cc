@@ -207,6 +207,36 @@ TEST_F(Totals, ForgedAddressesGetNoEntry)
     expect(c.totals()[1], 1, 0, 1);
 }
 
+// A local user may try any address. An attempt that nobody answers takes no entry, but counts in
+// the one that the peer has.
+TEST_F(Totals, UnansweredAttemptsTakeNoEntry)
+{
+    for (bool known : {false, true}) {
+        PeerOptions o;
+
+        o.answer_arp = known;
+        Peer p(o);
+        Control c(p);
+        if (known) {
+            p.open_by_host();
+            p.close();
+            ASSERT_TRUE(p.until([&] { return p.is_free(); }));
+            expect(c.totals().at(1), 1, 1, 0);
+        }
+        for (uint64_t i = 1; i <= 2; i++) {
+            p.connect();
+            ASSERT_TRUE(p.until([&] { return p.counter("conns_failed") == known + i; }));
+            if (i == 1) // control sees its end before its number is free
+                c.totals();
+            p.close();
+            ASSERT_TRUE(p.until([&] { return p.is_free(); }));
+        }
+        std::vector<host_total> all = c.totals();
+        ASSERT_EQ(all.size(), known ? 2u : 1u);
+        expect(all.back(), known + 2, known + 2, 0);
+    }
+}
+
 // The first peers have entries of their own; all others share the first entry.
 TEST_F(Totals, TableIsFull)
 {
