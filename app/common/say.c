@@ -189,10 +189,10 @@ static void put_text(struct line *l, enum say_level level, const struct say_fiel
 
 void say_text(enum say_level level, const struct say_fields *fields, const char *message)
 {
+    int error = errno;
     bool journal = is_journal();
     char text[LINE_BYTES], *from = text;
     struct line l = {text, text + sizeof text - 3}; /* for the end of an object, and of the line */
-    int error = errno;
 
     if (journal)
         line_put(&l, levels[level].priority);

@@ -2,6 +2,7 @@
 // Lines of the log: text, JSON, the journal's prefixes, levels, and what DPDK logs.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
@@ -239,6 +240,16 @@ TEST_F(Say, JournalGetsPriorities)
     say_set_format(SAY_TEXT);
     say(SAY_NOTICE, "x");
     EXPECT_EQ(said(), "program: x\n");
+}
+
+// A caller may look at errno after it has said something, whatever became of stderr.
+TEST_F(Say, ErrnoStaysAsItIs)
+{
+    setenv("JOURNAL_STREAM", "1:2", 1);
+    close(STDERR_FILENO);
+    errno = EDOM;
+    say(SAY_ERROR, "x");
+    EXPECT_EQ(errno, EDOM);
 }
 
 TEST_F(Say, DpdkLogsTheSame)
