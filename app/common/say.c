@@ -187,11 +187,25 @@ static void put_text(struct line *l, enum say_level level, const struct say_fiel
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
+void say_bytes(int fd, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, bytes, len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return;
+        bytes += n;
+        len -= (size_t)n;
+    }
+}
+
 void say_text(enum say_level level, const struct say_fields *fields, const char *message)
 {
     int error = errno;
     bool journal = is_journal();
-    char text[LINE_BYTES], *from = text;
+    char text[LINE_BYTES];
     struct line l = {text, text + sizeof text - 3}; /* for the end of an object, and of the line */
 
     if (journal)
@@ -201,15 +215,7 @@ void say_text(enum say_level level, const struct say_fields *fields, const char 
     else
         put_text(&l, level, fields, message, journal);
     *l.at++ = '\n';
-    while (from < l.at) {
-        ssize_t n = write(STDERR_FILENO, from, (size_t)(l.at - from));
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break; /* stderr is gone */
-        from += n;
-    }
+    say_bytes(STDERR_FILENO, text, (size_t)(l.at - text));
     errno = error;
 }
 

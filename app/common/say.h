@@ -14,6 +14,7 @@
 #define COMMON_SAY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum say_level { SAY_ERROR, SAY_WARNING, SAY_NOTICE, SAY_INFO, SAY_DEBUG };
 
@@ -44,6 +45,8 @@ say_line(enum say_level level, const struct say_fields *fields, const char *form
 
 /* Says the message whatever its level is. A signal handler may call this. */
 void say_text(enum say_level level, const struct say_fields *fields, const char *message);
+/* Writes all bytes, or as many as fd takes. A signal handler may call this. */
+void say_bytes(int fd, const char *bytes, size_t len);
 
 /* Exit codes, as in sluiced(8) and sluice-emu(8). */
 enum say_exit {

@@ -2,7 +2,6 @@
 /* See crash.h. After the signal, only functions that a signal handler may call are called. */
 #include "sluiced/observe/crash.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,20 +33,6 @@ static struct crash {
     uint64_t hz;
     pid_t thread; /* atomic: the one that dies; 0: none */
 } crash;
-
-static void say_bytes(int fd, const char *text, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, text, len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return;
-        text += n;
-        len -= (size_t)n;
-    }
-}
 
 /* "trace net_memif0/0: 1.000123456 s ago: conn 3 opened ...": a line of the file, or of the log if
  * fd is stderr. */
