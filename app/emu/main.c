@@ -53,7 +53,7 @@ static int json_write(const struct box *b)
  * of the log. */
 static void report_say(const struct box *b, struct report_rates *rates)
 {
-    bool json = strcmp(b->opt.log_format, "json") == 0;
+    bool json = b->opt.log_format == SAY_JSON;
     char *text = NULL, *rest, *line;
     size_t len;
     FILE *out = json ? open_memstream(&text, &len) : stderr;
@@ -203,7 +203,6 @@ int main(int argc, char **argv)
     char err[1024];
     enum say_exit rc;
     sigset_t set;
-    enum say_format format;
     int signals;
 
     say_as("sluice-emu");
@@ -211,8 +210,7 @@ int main(int argc, char **argv)
         say(SAY_ERROR, "%s", err);
         return EXIT_USAGE;
     }
-    say_format_read(box.opt.log_format, &format);
-    say_set_format(format);
+    say_set_format(box.opt.log_format);
     if (box.opt.help || box.opt.version) {
         if (box.opt.help)
             fputs(options_help, stdout);

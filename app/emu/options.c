@@ -188,8 +188,7 @@ static int option_set(struct parse *p, int option, const char *value)
         o->quiet = true;
         break;
     case LOG_FORMAT:
-        o->log_format = value;
-        if (strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
+        if (!say_format_read(value, &o->log_format))
             return option_wrong("--log-format", value, "write text or json", p->err, p->err_len);
         break;
     case INTERACTIVE:
@@ -211,8 +210,7 @@ int options_parse(struct options *o, int argc, char **argv, char *err, size_t er
     const char *value;
     int i, rc = 0;
 
-    *o = (struct options){
-        .spec = {"", ""}, .seed = 1, .packets = {65536, 65536}, .mtu = 1500, .log_format = "text"};
+    *o = (struct options){.spec = {"", ""}, .seed = 1, .packets = {65536, 65536}, .mtu = 1500};
     for (i = option_first(options, argc, argv, &o->eal_argc); i < argc && rc >= 0; i++) {
         rc = option_take(options, argc, argv, &i, &value,
                          "a SPEC of several words needs quotes; see sluice-emu --help", err,

@@ -7,13 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/say.h"
+
 #define OPTIONS_PORT_MAX 64
 
 struct options {
     const char *spec[2];            /* forward, reverse */
     char port[2][OPTIONS_PORT_MAX]; /* names; "": the first two ports there are */
     const char *json_path;
-    const char *log_format; /* text or json */
+    enum say_format log_format;
     uint64_t seed, mtu;
     uint64_t queues;      /* of each port; 0: what suits the devices (common/queues.h) */
     uint64_t packets[2];  /* the most that each path holds: forward, reverse */
