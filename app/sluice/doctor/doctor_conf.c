@@ -106,7 +106,12 @@ static void pipe_take(int fd, char *said, size_t said_len)
  * its stderr. */
 static int conf_check(const char *program, char *path, char *said, size_t said_len)
 {
-    char *args[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--check", path, NULL};
+    char *args[] = {(char *)(uintptr_t)program,
+                    (char *)(uintptr_t) "--check",
+                    path,
+                    (char *)(uintptr_t) "--log-format",
+                    (char *)(uintptr_t) "text", /* whatever the file says */
+                    NULL};
     posix_spawn_file_actions_t actions;
     int out[2], status = -1;
     pid_t pid;

@@ -527,6 +527,10 @@ TEST(Doctor, AsksTheDaemonAboutItsConfiguration)
         {"#!/bin/sh\necho 'sluiced: FILE:3: it is wrong' >&2; seq 99999 >&2; exit 3\n", DOCTOR_BAD,
          "FILE:3: it is wrong"},
         {"#!/bin/sh\nexit 127\n", DOCTOR_WARNING, "could not be checked"},
+        // With log_format = json, the daemon's text is for people only if it is asked for.
+        {"#!/bin/sh\nshift 2\n[ \"$*\" = '--log-format text' ] || echo '{}' >&2\n"
+         "echo 'sluiced: error: FILE:3: it is wrong' >&2; exit 3\n",
+         DOCTOR_BAD, "FILE:3: it is wrong"},
     };
 
     for (const auto &c : cases) {
