@@ -10,64 +10,48 @@
 
 #include "sluice/view/view.h"
 
-#define COUNTERS_MAX 128
-
-/* Counters of dropped frames, summed over all ports and workers. */
-struct drops {
-    uint32_t n;
-    char name[COUNTERS_MAX][32];
-    uint64_t count[COUNTERS_MAX];
-};
-
-static void drop_add(struct drops *d, const char *name, uint64_t n)
-{
-    uint32_t i = 0;
-
-    while (i < d->n && strcmp(d->name[i], name) != 0)
-        i++;
-    if (i == COUNTERS_MAX)
-        return;
-    if (i == d->n) {
-        snprintf(d->name[i], sizeof d->name[i], "%s", name);
-        d->count[i] = 0;
-        d->n++;
-    }
-    d->count[i] += n;
-}
-
-static void drops_read(struct loop *l, struct drops *d)
+/* Counters of dropped frames, summed over all ports and workers: an object {name: count}. */
+static json_t *drops_read(struct loop *l)
 {
     json_t *ports = daemon_rows(l->session, "ports"), *port, *worker, *value;
+    json_t *drops = json_object();
     size_t i, k;
     const char *name;
 
-    d->n = 0;
     json_array_foreach(ports, i, port)
     {
         json_array_foreach(json_object_get(port, "workers"), k, worker)
         {
             json_object_foreach(json_object_get(worker, "host"), name, value)
             {
+                json_int_t sum = json_integer_value(json_object_get(drops, name));
+
                 if (strncmp(name, "drop_", 5) == 0)
-                    drop_add(d, name, (uint64_t)json_integer_value(value));
+                    json_object_set_new(drops, name, json_integer(sum + json_integer_value(value)));
             }
         }
     }
     json_decref(ports);
+    return drops;
 }
 
-/* Both lists have the same order. */
-static void drops_compare(const struct drops *before, const struct drops *after, char *out,
-                          size_t out_len)
+/* Writes the counters that have risen, and by how much. */
+static void drops_compare(const json_t *before, json_t *after, char *out, size_t out_len)
 {
     size_t len = 0;
+    const char *name;
+    json_t *value;
 
     out[0] = '\0';
-    for (uint32_t i = 0; i < after->n && i < before->n && len < out_len; i++)
-        if (after->count[i] > before->count[i])
-            len += (size_t)snprintf(out + len, out_len - len, "%s%s %llu", len > 0 ? ", " : "",
-                                    after->name[i],
-                                    (unsigned long long)(after->count[i] - before->count[i]));
+    json_object_foreach(after, name, value)
+    {
+        const json_t *was = json_object_get(before, name);
+        json_int_t rise = json_integer_value(value) - json_integer_value(was);
+
+        if (was != NULL && rise > 0 && len < out_len)
+            len += (size_t)snprintf(out + len, out_len - len, "%s%s %lld", len > 0 ? ", " : "",
+                                    name, (long long)rise);
+    }
 }
 
 /* The address of "HOST", "HOST:SERVICE" or "[HOST]:SERVICE", as it is written. */
@@ -129,14 +113,13 @@ static int neighbor_answers(struct loop *l, const char *host)
 }
 
 /* Looks for what stands in the way. */
-static void failure_look(struct loop *l, const char *host, const struct drops *before,
-                         struct probe *out)
+static void failure_look(struct loop *l, const char *host, const json_t *before, struct probe *out)
 {
-    static struct drops after;
+    json_t *after = drops_read(l);
     int answers = neighbor_answers(l, host);
 
-    drops_read(l, &after);
-    drops_compare(before, &after, out->drops, sizeof out->drops);
+    drops_compare(before, after, out->drops, sizeof out->drops);
+    json_decref(after);
     secured_read(l, host, out->secured, sizeof out->secured);
     out->neighbor = answers == 1;
     if (out->status == -ETIMEDOUT && answers == 0) /* our wait was shorter than the daemon's */
@@ -165,11 +148,10 @@ static int answer_wait(struct loop *l, uint64_t end)
 
 int probe_run(struct loop *l, const char *host, uint64_t wait_ns, struct probe *out)
 {
-    static struct drops before;
     struct sluice_conn *conn;
     char target[300];
+    json_t *before = drops_read(l);
     uint64_t begin;
-    int rc;
 
     *out = (struct probe){.sent = true};
     host_part(host, target, sizeof target);
@@ -178,24 +160,21 @@ int probe_run(struct loop *l, const char *host, uint64_t wait_ns, struct probe *
                  PROBE_SERVICE);
     else
         snprintf(target, sizeof target, "%s", host);
-    drops_read(l, &before);
     begin = loop_now();
-    rc = sluice_connect(l->session, target, 0, 0, &conn);
-    if (rc == -ENOTCONN)
-        return rc;
-    if (rc < 0) {
+    out->status = sluice_connect(l->session, target, 0, 0, &conn);
+    if (out->status < 0) {
         out->sent = false;
-        out->status = rc;
         snprintf(out->why, sizeof out->why, "%s", sluice_error(l->session));
-        return 0;
+    } else {
+        out->status = answer_wait(l, begin + wait_ns);
+        out->round_trip_ns = loop_now() - begin;
+        if (out->status == -ECONNREFUSED) /* nobody listens: a daemon says so */
+            out->status = 0;
+        if (out->status != 0 && out->status != -ENOTCONN)
+            failure_look(l, host, before, out);
+        sluice_conn_close(conn);
     }
-    out->status = answer_wait(l, begin + wait_ns);
-    out->round_trip_ns = loop_now() - begin;
-    if (out->status == -ECONNREFUSED) /* nobody listens: a daemon says so */
-        out->status = 0;
-    if (out->status != 0 && out->status != -ENOTCONN)
-        failure_look(l, host, &before, out);
-    sluice_conn_close(conn);
+    json_decref(before);
     return out->status == -ENOTCONN ? -ENOTCONN : 0;
 }
 
