@@ -210,23 +210,21 @@ def one_after_the_other(testbed: Testbed, context: Context) -> None:
     _stop(daemons)
 
 
-def _script_env(testbed: Testbed, context: Context) -> tuple[dict[str, str], list[Daemon]]:
+def _script(testbed: Testbed, context: Context, name: str) -> None:
     a, b = memif_pair(testbed, context.build)
-    return {"SLUICE_BUILD": context.build.dir, "SLUICE_SOCK_A": a.socket, "SLUICE_SOCK_B": b.socket,
-            "SLUICE_ADDR_A": "10.90.0.1", "SLUICE_ADDR_B": ADDR_B, "TMPDIR": testbed.dir}, [a, b]
+    env = {"SLUICE_BUILD": context.build.dir, "SLUICE_SOCK_A": a.socket, "SLUICE_SOCK_B": b.socket,
+           "SLUICE_ADDR_A": "10.90.0.1", "SLUICE_ADDR_B": ADDR_B, "TMPDIR": testbed.dir}
+    run_script(testbed, name, env, timeout_s=600)
+    _stop([a, b])
 
 
 if script_exists("files_test"):
     @scene("files: names, holes, pipes, sizes, errors")
     def files(testbed: Testbed, context: Context) -> None:
-        env, daemons = _script_env(testbed, context)
-        run_script(testbed, "files_test", env, timeout_s=600)
-        _stop(daemons)
+        _script(testbed, context, "files_test")
 
 
 if script_exists("copies/copies_test"):
     @scene("files: copies to and from another host, over a remote shell")
     def copies(testbed: Testbed, context: Context) -> None:
-        env, daemons = _script_env(testbed, context)
-        run_script(testbed, "copies/copies_test", env, timeout_s=600)
-        _stop(daemons)
+        _script(testbed, context, "copies/copies_test")
