@@ -8,19 +8,15 @@ extern "C" {
 }
 
 #include "pair.hh"
+#include "whole_pools.hh"
 
 namespace
 {
 
 constexpr uint64_t kMs = 1000000, kS = CLOCK_NS_PER_S;
 
-class Hole : public testing::Test
+class Hole : public WholePools
 {
-  protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
 };
 
 struct host_conn_info info_of(Pair &p, uint32_t side)

@@ -6,19 +6,15 @@
 #include <cstring>
 
 #include "peer.hh"
+#include "whole_pools.hh"
 
 namespace
 {
 
 constexpr uint64_t kMs = 1000000;
 
-class Claim : public testing::Test
+class Claim : public WholePools
 {
-  protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
 };
 
 struct host_address own(host *h, bool ipv6)

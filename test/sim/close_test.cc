@@ -7,19 +7,15 @@
 #include <array>
 
 #include "peer.hh"
+#include "whole_pools.hh"
 
 namespace
 {
 
 constexpr uint64_t kMs = 1000000;
 
-class Close : public testing::Test
+class Close : public WholePools
 {
-  protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
 };
 
 // No operation completed twice.

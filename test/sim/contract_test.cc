@@ -5,6 +5,7 @@
 
 #include "../unit/pace/police.h"
 #include "pair.hh"
+#include "whole_pools.hh"
 
 namespace
 {
@@ -14,14 +15,9 @@ constexpr uint64_t kPeak = 12500000; // 100 Mbit/s
 constexpr uint64_t kUnit = 1500 + 18;
 constexpr uint64_t kRequest = 1000000;
 
-class Contracts : public testing::Test
+class Contracts : public WholePools
 {
   protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
-
     PairOptions options(const contract_config &cfg)
     {
         PairOptions o;

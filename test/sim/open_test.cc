@@ -11,19 +11,15 @@ extern "C" {
 }
 
 #include "peer.hh"
+#include "whole_pools.hh"
 
 namespace
 {
 
 constexpr uint64_t kMs = 1000000;
 
-class Open : public testing::Test
+class Open : public WholePools
 {
-  protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
 };
 
 int status(const Peer &p, uint8_t op, uint64_t user)

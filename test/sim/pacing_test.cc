@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "pair.hh"
+#include "whole_pools.hh"
 
 namespace
 {
@@ -19,14 +20,9 @@ struct Sent {
     uint64_t at_ns, bytes;
 };
 
-class Pacing : public testing::Test
+class Pacing : public WholePools
 {
   protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
-
     PairOptions options()
     {
         PairOptions o;

@@ -6,19 +6,15 @@
 #include <cstring>
 
 #include "peer.hh"
+#include "whole_pools.hh"
 
 namespace
 {
 
 constexpr uint64_t kMs = 1000000;
 
-class Reply : public testing::Test
+class Reply : public WholePools
 {
-  protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
 };
 
 std::vector<uint8_t> ping(const Peer &p, uint32_t bytes)

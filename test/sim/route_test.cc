@@ -8,6 +8,7 @@
 
 #include "peer.hh"
 #include "queues.hh"
+#include "whole_pools.hh"
 
 namespace
 {
@@ -154,13 +155,8 @@ class Routed
     std::vector<std::pair<uint32_t, std::vector<uint8_t>>> say;
 };
 
-class Route : public testing::Test
+class Route : public WholePools
 {
-  protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
 };
 
 // One router takes over from another, with other MAC addresses on one side or both, with or without

@@ -5,19 +5,15 @@
 
 #include "framed.hh"
 #include "peer.hh"
+#include "whole_pools.hh"
 
 namespace
 {
 
 constexpr uint64_t kUs = 1000, kMs = 1000000;
 
-class Silence : public testing::Test
+class Silence : public WholePools
 {
-  protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
 };
 
 int status(const Peer &p, uint8_t op, uint64_t user)

@@ -3,17 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "pair.hh"
+#include "whole_pools.hh"
 
 namespace
 {
 
-class Transfer : public testing::Test
+class Transfer : public WholePools
 {
-  protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
 };
 
 void transfer(const PairOptions &o, const std::vector<uint64_t> &lens)

@@ -13,6 +13,7 @@
 #include "fair.hh"
 #include "pair.hh"
 #include "dumbbell.hh"
+#include "whole_pools.hh"
 
 namespace
 {
@@ -67,16 +68,12 @@ DumbbellOptions dumbbell(rng *r)
     return o;
 }
 
-class Bottleneck : public testing::Test
+class Bottleneck : public WholePools
 {
   protected:
     void SetUp() override
     {
         rng_init(&r, test_seed());
-    }
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
     }
     rng r;
 };

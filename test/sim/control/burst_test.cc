@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pair.hh"
+#include "whole_pools.hh"
 
 namespace
 {
@@ -29,7 +30,7 @@ struct BurstOptions {
     const char *path = "rate 10mbit -32 limit 1000 delay 200us";
 };
 
-class Burst : public testing::Test
+class Burst : public WholePools
 {
   protected:
     void TearDown() override
@@ -40,7 +41,7 @@ class Burst : public testing::Test
             world_run(w, world_now(w) + 20 * kSecond);
             world_destroy(w);
         }
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
+        WholePools::TearDown();
     }
 
     void add(uint32_t i, const BurstOptions &o)

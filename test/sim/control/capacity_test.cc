@@ -7,6 +7,7 @@
 #include "crowd.hh"
 #include "fair.hh"
 #include "pair.hh"
+#include "whole_pools.hh"
 
 namespace
 {
@@ -15,14 +16,9 @@ constexpr uint64_t kMs = 1000000;
 constexpr uint64_t kAll = UINT64_MAX;
 constexpr double kPayload = 1416.0 / 1514; // of a full frame
 
-class CapacityWorld : public testing::TestWithParam<uint32_t>
+class CapacityWorld : public WholePools, public testing::WithParamInterface<uint32_t>
 {
   protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
-
     // Checks that from now on, for a while, no packet is dropped (with a hundred senders, up to
     // 1/1000 of them), and that all of the capacity is used, in equal shares.
     void settled(Crowd &c, uint64_t service_Bps, const char *when)

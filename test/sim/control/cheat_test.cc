@@ -7,20 +7,16 @@
 #include "crowd.hh"
 #include "fair.hh"
 #include "pair.hh"
+#include "whole_pools.hh"
 
 namespace
 {
 constexpr uint64_t kMs = 1000000;
 constexpr uint32_t kHonest = 9;
 
-class Cheat : public testing::Test
+class Cheat : public WholePools
 {
   protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
-
     // Rates of the honest senders, in the mean of a second, and what the receiver dropped of
     // others.
     static std::vector<double> honest(double cheat, uint64_t *dropped)

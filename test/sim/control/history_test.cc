@@ -7,6 +7,7 @@
 
 #include "crowd.hh"
 #include "pair.hh"
+#include "whole_pools.hh"
 
 namespace
 {
@@ -14,14 +15,9 @@ namespace
 constexpr uint64_t kMs = 1000000;
 constexpr uint64_t kAll = UINT64_MAX;
 
-class History : public testing::Test
+class History : public WholePools
 {
   protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
-
     static std::vector<host_decision> read(Crowd &c, uint64_t from = 0, uint32_t max = HOST_HISTORY)
     {
         std::vector<host_decision> v(max);

@@ -13,6 +13,7 @@ extern "C" {
 
 #include "crowd.hh"
 #include "pair.hh"
+#include "whole_pools.hh"
 
 namespace
 {
@@ -23,13 +24,8 @@ constexpr double kFull = 1408.0 / 1514; // payload of full frames
 constexpr uint64_t kRtt = 100 * kUs;
 constexpr uint32_t kMany = 256; // connections, two of each host
 
-class NewcomerWorld : public testing::Test
+class NewcomerWorld : public WholePools
 {
-  protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
 };
 
 // 10 Gbit/s, a buffer of 1 MB, a round trip of 100 us, and sluiced's defaults.

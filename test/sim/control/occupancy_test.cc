@@ -7,20 +7,16 @@
 
 #include "pair.hh"
 #include "dumbbell.hh"
+#include "whole_pools.hh"
 
 namespace
 {
 
 constexpr double kS = 1e9;
 
-class Occupied : public testing::Test
+class Occupied : public WholePools
 {
   protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
-
     static BulkPools pools()
     {
         const Pools &p = Pools::get();

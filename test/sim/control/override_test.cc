@@ -6,6 +6,7 @@
 
 #include "crowd.hh"
 #include "pair.hh"
+#include "whole_pools.hh"
 
 namespace
 {
@@ -14,14 +15,9 @@ constexpr uint64_t kMs = 1000000;
 constexpr uint64_t kM = 1000000;
 constexpr uint64_t kAll = UINT64_MAX;
 
-class Override : public testing::Test
+class Override : public WholePools
 {
   protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
-
     static CrowdOptions options(uint32_t senders)
     {
         CrowdOptions o;

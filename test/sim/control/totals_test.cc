@@ -13,20 +13,16 @@ extern "C" {
 #include "crowd.hh"
 #include "pair.hh"
 #include "peer.hh"
+#include "whole_pools.hh"
 
 namespace
 {
 
 constexpr uint64_t kMs = 1000000;
 
-class Totals : public testing::Test
+class Totals : public WholePools
 {
   protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
-
     // All entries of host i, read in pages. Checks that only the first has no peer.
     static std::vector<host_total> read(world *w, uint32_t i)
     {

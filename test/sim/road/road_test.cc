@@ -9,6 +9,7 @@
 #include "../unit/base/seed.h"
 #include "pair.hh"
 #include "dumbbell.hh"
+#include "whole_pools.hh"
 
 namespace
 {
@@ -25,13 +26,8 @@ struct Road {
     uint32_t ring = 0;       // frames that the receiver's port holds; 0: any number
 };
 
-class RoadWorld : public testing::TestWithParam<Road>
+class RoadWorld : public WholePools, public testing::WithParamInterface<Road>
 {
-  protected:
-    void TearDown() override
-    {
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
-    }
 };
 
 struct Outcome {

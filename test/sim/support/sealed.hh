@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "pair.hh"
+#include "whole_pools.hh"
 
 extern "C" {
 #include "wire/assoc.h"
@@ -40,7 +41,7 @@ inline Seen look(const rte_mbuf *m)
 
 // Two hosts that demand associations, and a ledger of the numbers under which packets were sealed:
 // none may occur twice.
-class Sealed : public testing::Test
+class Sealed : public WholePools
 {
   protected:
     PairOptions o;
@@ -70,7 +71,7 @@ class Sealed : public testing::Test
     void TearDown() override
     {
         EXPECT_EQ(plain, 0u);
-        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
+        WholePools::TearDown();
     }
 
     void transfer(size_t packets = 1400)
