@@ -9,15 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/line.h"
 #include "base/utf8.h"
+#include "common/utc.h"
 
 #define MESSAGE_BYTES 1024
 #define LINE_BYTES    4096
-#define DAY_S         86400
 
 static const struct {
     const char *name, *text, *priority;
@@ -101,47 +100,6 @@ static void put_shown(struct line *l, const char *text, bool quoted)
     }
 }
 
-static bool is_leap(uint64_t year)
-{
-    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-}
-
-static uint64_t month_days(uint64_t month, uint64_t year)
-{
-    static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-
-    return days[month] + (uint64_t)(month == 1 && is_leap(year));
-}
-
-/* "2026-11-28T13:09:33.123456Z": gmtime_r() is not for signal handlers. */
-static void put_time(struct line *l)
-{
-    struct timespec now;
-    uint64_t days, seconds, year = 1970, month = 0;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    days = (uint64_t)now.tv_sec / DAY_S;
-    seconds = (uint64_t)now.tv_sec % DAY_S;
-    for (; days >= 365u + is_leap(year); year++)
-        days -= 365u + is_leap(year);
-    for (; days >= month_days(month, year); month++)
-        days -= month_days(month, year);
-    line_number(l, year, 4);
-    line_put(l, "-");
-    line_number(l, month + 1, 2);
-    line_put(l, "-");
-    line_number(l, days + 1, 2);
-    line_put(l, "T");
-    line_number(l, seconds / 3600, 2);
-    line_put(l, ":");
-    line_number(l, seconds / 60 % 60, 2);
-    line_put(l, ":");
-    line_number(l, seconds % 60, 2);
-    line_put(l, ".");
-    line_number(l, (uint64_t)now.tv_nsec / 1000, 6);
-    line_put(l, "Z");
-}
-
 static void put_field(struct line *l, const char *name, const char *value)
 {
     if (value == NULL)
@@ -155,8 +113,10 @@ static void put_field(struct line *l, const char *name, const char *value)
 static void put_json(struct line *l, enum say_level level, const struct say_fields *fields,
                      const char *message)
 {
+    char time[UTC_TEXT_MAX];
+
     line_put(l, "{\"time\":\"");
-    put_time(l);
+    line_put(l, utc_text(time, 6));
     put_field(l, "level", levels[level].name);
     put_field(l, "program", set.program);
     if (fields != NULL) {

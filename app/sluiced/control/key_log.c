@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/say.h"
+#include "common/utc.h"
 #include "crypto/secret.h"
 #include "sluice/key/key_file.h"
 
@@ -187,19 +187,6 @@ void key_log_close(struct key_log *log)
     log->on = false;
 }
 
-/* The time of day, to the millisecond: "2026-11-28T10:15:30.123Z". */
-static void time_put(char *out, size_t len)
-{
-    struct timespec now;
-    struct tm day;
-    char second[32];
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &day);
-    strftime(second, sizeof second, "%Y-%m-%dT%H:%M:%S", &day);
-    snprintf(out, len, "%s.%03uZ", second, (unsigned int)(now.tv_nsec / 1000000));
-}
-
 /* Writes the line of one direction, without a final 0; returns its length. */
 static size_t line_put(char *out, const char *time, const struct assoc_keys *k, bool sent)
 {
@@ -221,11 +208,11 @@ static size_t line_put(char *out, const char *time, const struct assoc_keys *k, 
 void key_log_add(void *ctx, const struct assoc_keys *keys)
 {
     struct key_log *log = ctx;
-    char text[2 * LINE_MAX_BYTES + 1], time[64];
+    char text[2 * LINE_MAX_BYTES + 1], time[UTC_TEXT_MAX];
     size_t len = 0;
     int rc;
 
-    time_put(time, sizeof time);
+    utc_text(time, 3);
     if (log->failed) /* the line before may have been cut */
         text[len++] = '\n';
     len += line_put(text + len, time, keys, true);
