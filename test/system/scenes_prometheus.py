@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A real Prometheus scrapes sluice-exporter; Grafana's board names only metrics that exist."""
-import importlib.machinery
-import importlib.util
 import json
 import os
 import re
+import runpy
 import shutil
 import signal
 import socket
@@ -12,6 +11,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from . import ROOT
@@ -38,16 +38,11 @@ Shown = dict[Sample, tuple[float, str]]  # value, kind
 
 
 def _exporter() -> Any:
-    """The program, as a module."""
-    loader = importlib.machinery.SourceFileLoader("exporter", EXPORTER)
-    spec = importlib.util.spec_from_loader("exporter", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
+    """The program, used as a module: what it defines."""
     try:
-        loader.exec_module(module)
+        return SimpleNamespace(**runpy.run_path(EXPORTER))
     except SystemExit as why:
         raise Skip(f"{why}: scripts/setup installs it") from None
-    return module
 
 
 def _free_port() -> int:

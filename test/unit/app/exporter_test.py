@@ -1,17 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """exporter_test.py: sluice-exporter at a telemetry socket that says what a busy daemon would."""
-import importlib.machinery
-import importlib.util
 import json
 import os
 import re
+import runpy
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import unittest
+from types import SimpleNamespace
 from typing import Any
 
 sys.dont_write_bytecode = True
@@ -22,15 +22,11 @@ ANSWER = 16384
 
 
 def exporter_module() -> Any:
-    loader = importlib.machinery.SourceFileLoader("exporter", EXPORTER)
-    spec = importlib.util.spec_from_loader("exporter", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
+    """The program, used as a module: what it defines."""
     try:
-        loader.exec_module(module)
+        return SimpleNamespace(**runpy.run_path(EXPORTER))
     except SystemExit as why:
         raise unittest.SkipTest(f"{why}: scripts/setup installs it") from None
-    return module
 
 
 def counters() -> list[str]:
