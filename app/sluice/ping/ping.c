@@ -42,7 +42,8 @@ static const struct option longs[] = {
 struct ping {
     struct options common;
     const char *host;
-    uint64_t count; /* 0: no limit */
+    char shown[300]; /* the host, fit to be shown */
+    uint64_t count;  /* 0: no limit */
     uint64_t interval_ns, wait_ns;
     uint64_t sent, answers, sum_ns, min_ns, max_ns;
     struct probe_finding finding; /* of the last ping without an answer; "": there was none */
@@ -66,11 +67,11 @@ static void result_add(struct ping *p, const struct probe *result)
         p->min_ns = p->answers == 1 || t < p->min_ns ? t : p->min_ns;
         p->max_ns = t > p->max_ns ? t : p->max_ns;
         if (!p->common.json)
-            printf("%s: a daemon answers, after %s\n", p->host, time_text(t, time));
+            printf("%s: a daemon answers, after %s\n", p->shown, time_text(t, time));
     } else {
         probe_explain(result, &p->finding);
         if (!p->common.json)
-            printf("%s: no answer: %s\n", p->host, text_safe(safe, sizeof safe, p->finding.text));
+            printf("%s: no answer: %s\n", p->shown, text_safe(safe, sizeof safe, p->finding.text));
         if (!p->common.json && p->finding.cure[0] != '\0')
             printf("    cure: %s\n", p->finding.cure);
     }
@@ -80,14 +81,14 @@ static void result_add(struct ping *p, const struct probe *result)
 static int result_print(const struct ping *p)
 {
     uint64_t mean = p->answers > 0 ? p->sum_ns / p->answers : 0;
-    char a[32], b[32], c[32];
+    char a[32], b[32], c[32], text[sizeof p->finding.text];
 
     if (p->common.json) {
-        json_t *o =
-            json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:s,s:s}", "host", p->host, "pings",
-                      (json_int_t)p->sent, "answers", (json_int_t)p->answers, "min_ns",
-                      (json_int_t)p->min_ns, "mean_ns", (json_int_t)mean, "max_ns",
-                      (json_int_t)p->max_ns, "text", p->finding.text, "cure", p->finding.cure);
+        json_t *o = json_pack(
+            "{s:s,s:I,s:I,s:I,s:I,s:I,s:s,s:s}", "host", p->shown, "pings", (json_int_t)p->sent,
+            "answers", (json_int_t)p->answers, "min_ns", (json_int_t)p->min_ns, "mean_ns",
+            (json_int_t)mean, "max_ns", (json_int_t)p->max_ns, "text",
+            text_safe(text, sizeof text, p->finding.text), "cure", p->finding.cure);
 
         table_json(o, stdout);
         json_decref(o);
@@ -155,6 +156,7 @@ int command_ping(int argc, char **argv)
     if (argc != optind + 1)
         return options_wrong("ping", "takes one host");
     p.host = argv[optind];
+    text_safe(p.shown, sizeof p.shown, p.host);
     code = loop_open(&l, p.common.socket);
     if (code != SAY_OK)
         return code;
