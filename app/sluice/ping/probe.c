@@ -217,7 +217,7 @@ void probe_explain(const struct probe *p, struct probe_finding *out)
                  "no host answers ARP or neighbour discovery for it, or for the gateway to it");
         snprintf(out->cure, sizeof out->cure,
                  "check that the host is up, its address, the VLAN (vlan) and the cable; sluice "
-                 "show neigh lists who answers");
+                 "show neigh lists the hosts that answer");
     } else if (p->status == -ETIMEDOUT) {
         silence_explain(p, out);
     } else {
