@@ -119,3 +119,10 @@ bool loop_wait(struct loop *l, int extra_fd, uint64_t timeout_ns)
         loop_watched.ready(loop_watched.context);
     return (p[2].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
+
+bool loop_wait_until(struct loop *l, int extra_fd, uint64_t end_ns)
+{
+    uint64_t now = loop_now();
+
+    return loop_wait(l, extra_fd, end_ns > now ? end_ns - now : 0);
+}

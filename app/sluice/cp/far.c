@@ -270,7 +270,7 @@ int far_finish(struct far *f, int code)
         f->talk.out_fd = -1;
     }
     while (!far_over(f) && loop_code() == 0 && loop_now() < end)
-        loop_wait(&none, -1, end - loop_now());
+        loop_wait_until(&none, -1, end);
     if (!far_over(f) && loop_code() == 0 && !said)
         code = say_error(SAY_TRANSFER, "%s: sluice there does not end; see what it does", f->host);
     if (f->ended && f->code != SAY_OK && !said && !f->said)

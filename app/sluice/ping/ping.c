@@ -117,7 +117,7 @@ static int pings_run(struct ping *p, struct loop *l)
         result_add(p, &result);
         next += p->interval_ns;
         while (loop_signal() == 0 && loop_now() < next && p->sent != p->count)
-            loop_wait(l, -1, next - loop_now());
+            loop_wait_until(l, -1, next);
     }
     return result_print(p);
 }

@@ -141,7 +141,7 @@ static int answer_wait(struct loop *l, uint64_t end)
         if (loop_now() >= end)
             return -ETIMEDOUT;
         if (n == 0)
-            loop_wait(l, -1, end - loop_now());
+            loop_wait_until(l, -1, end);
     }
     return -EINTR;
 }
