@@ -65,7 +65,11 @@ def ping(testbed: Testbed, context: Context) -> None:
     one = subprocess.run(a.command("ping", "-c", "1", ADDR_B, "-W", "x"), capture_output=True, text=True, timeout=60, check=False)
     if one.returncode != 2 or "-W x" not in one.stderr:
         raise TestbedError(f"a wrong time: {one}")
+    patient = a.sluice("patient", "ping", "-i", "1h", "10.90.0.77")
+    until(lambda: "no answer" in patient.out(), 20, "a ping without an answer", process=patient)
     a.kill()
+    if patient.wait(10) != 3 or "our daemon is gone" not in patient.err():
+        raise TestbedError(f"a ping whose daemon died ended so:\n{patient.tail()}")
     one = subprocess.run(a.command("ping", "-c", "1", ADDR_B), capture_output=True, text=True, timeout=60, check=False)
     if one.returncode != 3:
         raise TestbedError(f"without a daemon here: {one}")

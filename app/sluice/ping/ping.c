@@ -104,20 +104,38 @@ static int result_print(const struct ping *p)
     return p->answers > 0 ? SAY_OK : SAY_PEER;
 }
 
+/* Sleeps until the next ping. False: our own daemon is gone. */
+static bool next_wait(struct loop *l, uint64_t next)
+{
+    struct sluice_completion c;
+
+    while (loop_signal() == 0 && loop_now() < next) {
+        /* Nothing completes here. The poll notices a daemon that died, and lets loop_wait() sleep.
+         */
+        if (sluice_poll(l->session, &c, 1, 0) < 0)
+            return false;
+        loop_wait_until(l, -1, next);
+    }
+    return true;
+}
+
 static int pings_run(struct ping *p, struct loop *l)
 {
     uint64_t next = loop_now();
     struct probe result;
 
     while (loop_signal() == 0 && (p->count == 0 || p->sent < p->count)) {
-        if (probe_run(l, p->host, p->wait_ns, &result) != 0)
-            return say_error(SAY_DAEMON, "our daemon is gone; start it again");
-        if (result.status == -EINTR)
+        bool alive = probe_run(l, p->host, p->wait_ns, &result) == 0;
+
+        if (alive && result.status == -EINTR)
             break;
-        result_add(p, &result);
         next += p->interval_ns;
-        while (loop_signal() == 0 && loop_now() < next && p->sent != p->count)
-            loop_wait_until(l, -1, next);
+        if (alive) {
+            result_add(p, &result);
+            alive = p->sent == p->count || next_wait(l, next);
+        }
+        if (!alive)
+            return say_error(SAY_DAEMON, "our daemon is gone; start it again");
     }
     return result_print(p);
 }
