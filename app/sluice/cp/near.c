@@ -168,6 +168,7 @@ static int near_pull(struct near *n)
     n->copy.ready = pull_ready;
     n->copy.paths = o->sources;
     n->copy.n_paths = o->n_sources;
+    n->copy.recursive = o->recursive;
     return receiver_run(&n->receiver, &ro);
 }
 

@@ -16,20 +16,25 @@ bool copy_proves(const struct copy *c, const uint8_t token[RECORD_TOKEN_BYTES])
     return differ == 0;
 }
 
-bool copy_asked(const struct copy *c, const char *name)
+bool copy_asked(const struct copy *c, const char *name, bool directory)
 {
     size_t len = strcspn(name, "/");
     const char *base;
     int base_len, i;
 
+    if (c->n_paths == 0)
+        return true;
+    if (!c->recursive && (directory || name[len] == '/'))
+        return false;
     for (i = 0; i < c->n_paths; i++) {
+        bool inside;
+
         tree_base(c->paths[i], &base, &base_len);
         /* Only what is in such a directory is sent, and that has any name. So it is with a home
          * directory: "~" and "~user". */
-        if (base_len == 0 || (base == c->paths[i] && base[0] == '~'))
-            return true;
-        if ((size_t)base_len == len && memcmp(base, name, len) == 0)
+        inside = base_len == 0 || (base == c->paths[i] && base[0] == '~');
+        if (inside ? c->recursive : (size_t)base_len == len && memcmp(base, name, len) == 0)
             return true;
     }
-    return c->n_paths == 0;
+    return false;
 }

@@ -20,6 +20,7 @@ struct copy {
     uint8_t token[RECORD_TOKEN_BYTES];
     char *const *paths; /* near end, as the receiver: what it asked for, by paths of the far host */
     int n_paths;        /* 0: any name is taken */
+    bool recursive;     /* near end, as the receiver: it asked for directories, too */
 
     void *context;
     /* Receiver: it accepts on `service` now. Returns an exit code. */
@@ -38,7 +39,7 @@ static inline bool copy_is_far(const struct copy *c)
 
 /* Whether the token is that of the copy; takes the same time wherever they differ. */
 bool copy_proves(const struct copy *c, const uint8_t token[RECORD_TOKEN_BYTES]);
-/* Whether a file or directory of this name, which name_check() has passed, was asked for. */
-bool copy_asked(const struct copy *c, const char *name);
+/* Whether a file, or a directory, of this name, which name_check() has passed, was asked for. */
+bool copy_asked(const struct copy *c, const char *name, bool directory);
 
 #endif

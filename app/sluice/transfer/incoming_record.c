@@ -63,7 +63,7 @@ static enum record_code incoming_name(struct incoming *in, const struct record *
     memcpy(in->name, data, r->len_bytes);
     in->name[r->len_bytes] = 0;
     in->part.why[0] = 0;
-    if (why == NULL && in->copy != NULL && !copy_asked(in->copy, in->name))
+    if (why == NULL && in->copy != NULL && !copy_asked(in->copy, in->name, r->type == RECORD_DIR))
         why = "it was not asked for";
     if (why == NULL)
         return RECORD_OK;

@@ -284,20 +284,44 @@ TEST(Copy, OnlyWhatWasAskedForIsTaken)
     const char *paths[] = {"dir/a", "b/", "/x/c"};
     struct copy c = {};
 
-    EXPECT_TRUE(copy_asked(&c, "anything"));
+    EXPECT_TRUE(copy_asked(&c, "anything", false));
+    c.recursive = true;
     c.paths = (char *const *)paths;
     c.n_paths = 3;
     for (const char *name : {"a", "b", "b/x", "c", "a/b/c"})
-        EXPECT_TRUE(copy_asked(&c, name)) << name;
+        EXPECT_TRUE(copy_asked(&c, name, false)) << name;
     for (const char *name : {"dir", "dir/a", "x", "aa", "A", ".a", ".ssh/authorized_keys", "b2/x"})
-        EXPECT_FALSE(copy_asked(&c, name)) << name;
+        EXPECT_FALSE(copy_asked(&c, name, false)) << name;
     for (const char *all : {"", ".", "/", "x/..", "~", "~me", "~/", "x/."}) {
         paths[2] = all;
-        EXPECT_TRUE(copy_asked(&c, "anything/y")) << all;
+        EXPECT_TRUE(copy_asked(&c, "anything/y", false)) << all;
     }
     paths[2] = "x/~";
-    EXPECT_FALSE(copy_asked(&c, "anything"));
-    EXPECT_TRUE(copy_asked(&c, "~"));
+    EXPECT_FALSE(copy_asked(&c, "anything", false));
+    EXPECT_TRUE(copy_asked(&c, "~", false));
+}
+
+/* Without --recursive, only files were asked for: no directory, nothing in one. */
+TEST(Copy, WithoutRecursionOnlyFilesAreTaken)
+{
+    const char *paths[] = {"dir/a", "b"};
+    struct copy c = {};
+
+    EXPECT_TRUE(copy_asked(&c, "any/thing", false)); /* a far end takes what the user sends */
+    EXPECT_TRUE(copy_asked(&c, "anything", true));
+    c.paths = (char *const *)paths;
+    c.n_paths = 2;
+    EXPECT_TRUE(copy_asked(&c, "a", false));
+    EXPECT_TRUE(copy_asked(&c, "b", false));
+    EXPECT_FALSE(copy_asked(&c, "a", true));
+    EXPECT_FALSE(copy_asked(&c, "b/x", false));
+    EXPECT_FALSE(copy_asked(&c, "b/x", true));
+    for (const char *all : {"", ".", "/", "x/..", "~", "~me", "~/", "x/."}) {
+        paths[0] = all;
+        EXPECT_FALSE(copy_asked(&c, ".bash_login", false)) << all;
+    }
+    c.recursive = true;
+    EXPECT_TRUE(copy_asked(&c, "b", true));
 }
 
 TEST(Copy, Token)

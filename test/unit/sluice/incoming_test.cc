@@ -258,6 +258,7 @@ TEST_F(Incoming, NamesThatWereNotAskedFor)
     copy.host = "far";
     copy.paths = (char *const *)paths;
     copy.n_paths = 2;
+    copy.recursive = true;
     in.copy = &copy;
     EXPECT_EQ(give(make(RECORD_OFFER, 1, 3), ".bash_login"), 0);
     EXPECT_EQ(give(make(RECORD_DATA, 1), "abc"), 0);
@@ -271,6 +272,28 @@ TEST_F(Incoming, NamesThatWereNotAskedFor)
     EXPECT_EQ(results(),
               (Codes{RECORD_BAD_NAME, RECORD_BAD_NAME, RECORD_OK, RECORD_OK, RECORD_BAD_NAME}));
     EXPECT_EQ(folder.count(), 3u); /* d, d/y, x */
+    EXPECT_EQ(in.code, SAY_TRANSFER);
+    in.copy = nullptr;
+}
+
+// A user who has asked for a file gets no tree of its name: it would add files to a directory that
+// exists here.
+TEST_F(Incoming, ATreeWhereAFileWasAskedFor)
+{
+    const char *paths[] = {"d"};
+    struct copy copy = {};
+
+    copy.host = "far";
+    copy.paths = (char *const *)paths;
+    copy.n_paths = 1;
+    in.copy = &copy;
+    EXPECT_EQ(give(make(RECORD_OFFER, 1, 0), "d/.bash_login"), 0);
+    EXPECT_EQ(give(end(1, "")), 0);
+    EXPECT_EQ(give(make(RECORD_DIR, 2), "d"), 0);
+    EXPECT_EQ(folder.count(), 0u);
+    EXPECT_EQ(give(make(RECORD_OFFER, 3, 0), "d"), 0);
+    EXPECT_EQ(give(end(3, "")), 0);
+    EXPECT_EQ(results(), (Codes{RECORD_BAD_NAME, RECORD_BAD_NAME, RECORD_OK}));
     EXPECT_EQ(in.code, SAY_TRANSFER);
     in.copy = nullptr;
 }
