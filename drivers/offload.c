@@ -4,9 +4,9 @@
 #include <rte_ether.h>
 #include <rte_ip.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "base/counter.h"
-#include "wire/bytes.h"
 #include "wire/frame.h"
 #include "wire/partial.h"
 

@@ -6,9 +6,9 @@
 #include <rte_prefetch.h>
 
 #include "assoc/number.h"
+#include "base/bytes.h"
 #include "base/check.h"
 #include "wire/assoc.h"
-#include "wire/bytes.h"
 
 /* A cipher reads memory that no cache has. In pieces of this length, each asked for while the one
  * before is worked on, it does so at 57 to 68 Gb/s; without, at 50 to 57 (AES-128-GCM by

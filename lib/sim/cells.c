@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/cells.h"
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "wire/bytes.h"
 
 void cells_init(struct cells *c, const struct cells_config *cfg)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/segment.h"
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 struct rte_mbuf *segment_build(struct rte_mempool *pool, const struct frame_route *route,
                                const struct segment *s)

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 static uint32_t base_of(const struct flows *f, enum flows_field field)
 {

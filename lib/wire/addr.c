@@ -5,7 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 static const uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/header.h"
 
 static enum wire_verdict exact_parse(const uint8_t *p, uint32_t len, enum wire_type type,

@@ -8,8 +8,8 @@
  */
 #include "wire/packet.h"
 
+#include "base/bytes.h"
 #include "base/check.h"
-#include "wire/bytes.h"
 #include "wire/header.h"
 
 static uint32_t cntl_len(uint32_t span_count, uint32_t refused_count)

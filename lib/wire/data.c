@@ -9,7 +9,7 @@
  */
 #include "wire/packet.h"
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/header.h"
 
 /* The longest request, in the smallest units, has no more units than there are unit numbers. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/header.h"
 
 #define PADDING_OFF 72

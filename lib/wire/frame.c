@@ -15,8 +15,8 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
-#include "wire/bytes.h"
 #include "wire/layer.h"
 
 #define HOP_LIMIT     64

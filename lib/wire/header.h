@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/packet.h"
 
 /* The flags that each type may carry: the table in doc/protocol.md. */

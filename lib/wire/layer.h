@@ -12,8 +12,8 @@
 #include <rte_ether.h>
 #include <rte_ip.h>
 
+#include "base/bytes.h"
 #include "wire/addr.h"
-#include "wire/bytes.h"
 #include "wire/frame.h"
 
 static inline uint8_t *layer_put_ether(uint8_t *p, const struct rte_ether_addr *src,

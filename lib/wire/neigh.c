@@ -13,7 +13,7 @@
 #include <rte_icmp.h>
 #include <rte_ip.h>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/layer.h"
 
 #define ECHO_HOP_LIMIT   64

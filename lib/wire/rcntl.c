@@ -2,7 +2,7 @@
 /* RCNTL: a router on the path limits rate and burst for a while. */
 #include "wire/packet.h"
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/header.h"
 
 enum wire_verdict wire_parse_rcntl(const uint8_t *p, uint32_t len, struct wire_rcntl *out)

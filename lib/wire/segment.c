@@ -9,8 +9,8 @@
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
-#include "wire/bytes.h"
 #include "wire/frame.h"
 #include "wire/partial.h"
 

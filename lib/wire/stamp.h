@@ -30,7 +30,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/frame.h"
 
 #define STAMP_BYTES     18

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "console/text.h"
 #include "sluice/cp/rsh.h"
 #include "sluice/loop.h"
@@ -145,7 +146,7 @@ static const char *far_take(struct far *f, const struct message *m)
         l->n++;
         return NULL;
     case MESSAGE_READY:
-        f->service = (uint16_t)(m->data[0] << 8 | m->data[1]);
+        f->service = bytes_get_u16(m->data);
         if (f->ready || f->service == 0)
             return "a service that cannot be";
         f->ready = true;

@@ -2,10 +2,11 @@
 /* The messages of sluice cp. Header: 0 magic  4 version  5 type  6 len. */
 #include "sluice/cp/message.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "base/bytes.h"
 
 /* How long the data of each type are, and whether they are text, which has no zero byte. */
 static const struct message_shape {
@@ -23,40 +24,12 @@ static const struct message_shape {
     [MESSAGE_END] = {1, 1, false},
 };
 
-static void put16(uint8_t *p, uint16_t v)
-{
-    v = htobe16(v);
-    memcpy(p, &v, sizeof v);
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-    v = htobe32(v);
-    memcpy(p, &v, sizeof v);
-}
-
-static uint16_t get16(const uint8_t *p)
-{
-    uint16_t v;
-
-    memcpy(&v, p, sizeof v);
-    return be16toh(v);
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-    uint32_t v;
-
-    memcpy(&v, p, sizeof v);
-    return be32toh(v);
-}
-
 size_t message_encode(uint8_t out[MESSAGE_BYTES_MAX], const struct message *m)
 {
-    put32(out, MESSAGE_MAGIC);
+    bytes_put_u32(out, MESSAGE_MAGIC);
     out[4] = MESSAGE_VERSION;
     out[5] = m->type;
-    put16(out + 6, m->len_bytes);
+    bytes_put_u16(out + 6, m->len_bytes);
     if (m->len_bytes > 0)
         memcpy(out + MESSAGE_HEADER_BYTES, m->data, m->len_bytes);
     return (size_t)MESSAGE_HEADER_BYTES + m->len_bytes;
@@ -65,9 +38,10 @@ size_t message_encode(uint8_t out[MESSAGE_BYTES_MAX], const struct message *m)
 int message_decode(struct message *m, const uint8_t *bytes, size_t len, uint8_t *version,
                    const char **why)
 {
-    static const uint8_t magic[] = {'S', 'L', 'C', 'P'};
     const struct message_shape *shape;
+    uint8_t magic[4];
 
+    bytes_put_u32(magic, MESSAGE_MAGIC);
     /* The first wrong byte tells that this is no message: maybe nothing comes behind it. */
     *why = "not a message of sluice cp";
     if (memcmp(bytes, magic, len < sizeof magic ? len : sizeof magic) != 0)
@@ -81,7 +55,7 @@ int message_decode(struct message *m, const uint8_t *bytes, size_t len, uint8_t 
     if (bytes[5] < MESSAGE_HELLO || bytes[5] >= MESSAGE_TYPES)
         return -EINVAL;
     m->type = bytes[5];
-    m->len_bytes = get16(bytes + 6);
+    m->len_bytes = bytes_get_u16(bytes + 6);
     m->data = bytes + MESSAGE_HEADER_BYTES;
     shape = &message_shapes[m->type];
     *why = "length out of range";
@@ -100,11 +74,10 @@ void message_start_encode(uint8_t out[MESSAGE_START_BYTES], const struct message
 {
     memset(out, 0, MESSAGE_START_BYTES);
     memcpy(out, s->token, sizeof s->token);
-    put32(out + 16, s->flags);
-    put32(out + 20, s->buffers);
-    put32(out + 24, (uint32_t)(s->max_bytes >> 32));
-    put32(out + 28, (uint32_t)s->max_bytes);
-    put16(out + 32, s->service);
+    bytes_put_u32(out + 16, s->flags);
+    bytes_put_u32(out + 20, s->buffers);
+    bytes_put_u64(out + 24, s->max_bytes);
+    bytes_put_u16(out + 32, s->service);
 }
 
 int message_start_decode(struct message_start *s, const struct message *m, const char **why)
@@ -112,10 +85,10 @@ int message_start_decode(struct message_start *s, const struct message *m, const
     static const uint8_t zero[6];
 
     memcpy(s->token, m->data, sizeof s->token);
-    s->flags = get32(m->data + 16);
-    s->buffers = get32(m->data + 20);
-    s->max_bytes = (uint64_t)get32(m->data + 24) << 32 | get32(m->data + 28);
-    s->service = get16(m->data + 32);
+    s->flags = bytes_get_u32(m->data + 16);
+    s->buffers = bytes_get_u32(m->data + 20);
+    s->max_bytes = bytes_get_u64(m->data + 24);
+    s->service = bytes_get_u16(m->data + 32);
     *why = "unknown flag";
     if ((s->flags & ~(uint32_t)MESSAGE_FLAGS) != 0)
         return -EINVAL;

@@ -4,7 +4,7 @@
  * (doc/file-protocol.md): 8 bytes of header, big-endian, then len_bytes of data.
  *
  * Invariant: message_decode() accepts only what message_encode() can make. Nothing else reads or
- * writes their bytes. Magic and version have the same place in every version.
+ * writes headers. Magic and version have the same place in every version.
  */
 #ifndef SLUICE_COMMAND_MESSAGE_H
 #define SLUICE_COMMAND_MESSAGE_H

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "console/text.h"
 #include "sluice/cp/address.h"
 #include "sluice/cp/talk.h"
@@ -188,7 +189,7 @@ static void server_say(void *context, bool error, const char *text)
 /* This host accepts: tells where. */
 static int server_ready(void *context, struct sluice *session, uint16_t service)
 {
-    uint8_t bytes[ADDRESS_BYTES], port[2] = {(uint8_t)(service >> 8), (uint8_t)service};
+    uint8_t bytes[ADDRESS_BYTES], port[2];
     struct server *s = context;
     struct address_list ours;
     int code = address_list_get(&ours, session);
@@ -198,6 +199,7 @@ static int server_ready(void *context, struct sluice *session, uint16_t service)
         address_encode(bytes, &ours.list[i]);
         talk_write(&s->talk, MESSAGE_ADDRESS, bytes, sizeof bytes);
     }
+    bytes_put_u16(port, service);
     if (code == SAY_OK)
         talk_write(&s->talk, MESSAGE_READY, port, sizeof port);
     return code;

@@ -6,10 +6,11 @@
  */
 #include "sluice/files/record.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "base/bytes.h"
 
 enum {
     AT_MAGIC = 0,
@@ -52,70 +53,28 @@ static const struct record_shape {
     [RECORD_TOKEN] = {HAS_HASH, 0, 0},
 };
 
-static void put16(uint8_t *p, uint16_t v)
-{
-    v = htobe16(v);
-    memcpy(p, &v, sizeof v);
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-    v = htobe32(v);
-    memcpy(p, &v, sizeof v);
-}
-
-static void put64(uint8_t *p, uint64_t v)
-{
-    v = htobe64(v);
-    memcpy(p, &v, sizeof v);
-}
-
-static uint16_t get16(const uint8_t *p)
-{
-    uint16_t v;
-
-    memcpy(&v, p, sizeof v);
-    return be16toh(v);
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-    uint32_t v;
-
-    memcpy(&v, p, sizeof v);
-    return be32toh(v);
-}
-
-static uint64_t get64(const uint8_t *p)
-{
-    uint64_t v;
-
-    memcpy(&v, p, sizeof v);
-    return be64toh(v);
-}
-
 void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r)
 {
     uint32_t has = record_shapes[r->type].fields;
 
     memset(header, 0, RECORD_HEADER_BYTES);
-    put32(header + AT_MAGIC, RECORD_MAGIC);
+    bytes_put_u32(header + AT_MAGIC, RECORD_MAGIC);
     header[AT_VERSION] = RECORD_VERSION;
     header[AT_TYPE] = r->type;
-    put32(header + AT_LEN, r->len_bytes);
+    bytes_put_u32(header + AT_LEN, r->len_bytes);
     if (has & HAS_FLAGS)
-        put16(header + AT_FLAGS, r->flags);
+        bytes_put_u16(header + AT_FLAGS, r->flags);
     if (has & HAS_MODE)
-        put32(header + AT_MODE, r->mode);
+        bytes_put_u32(header + AT_MODE, r->mode);
     if (has & HAS_FILE)
-        put64(header + AT_FILE, r->file);
+        bytes_put_u64(header + AT_FILE, r->file);
     if (has & HAS_OFFSET)
-        put64(header + AT_OFFSET, r->offset);
+        bytes_put_u64(header + AT_OFFSET, r->offset);
     if (has & HAS_SIZE)
-        put64(header + AT_SIZE, r->size);
+        bytes_put_u64(header + AT_SIZE, r->size);
     if (has & HAS_MTIME) {
-        put64(header + AT_MTIME_S, (uint64_t)r->mtime_s);
-        put32(header + AT_MTIME_NS, r->mtime_ns);
+        bytes_put_u64(header + AT_MTIME_S, (uint64_t)r->mtime_s);
+        bytes_put_u32(header + AT_MTIME_NS, r->mtime_ns);
     }
     if (has & HAS_HASH)
         memcpy(header + AT_HASH, r->hash, RECORD_HASH_BYTES);
@@ -160,7 +119,7 @@ int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char
     if (len < RECORD_HEADER_BYTES)
         return -EINVAL;
     *why = "not sluice's file protocol";
-    if (get32(bytes + AT_MAGIC) != RECORD_MAGIC)
+    if (bytes_get_u32(bytes + AT_MAGIC) != RECORD_MAGIC)
         return -EINVAL;
     *why = "another version of the file protocol";
     if (bytes[AT_VERSION] != RECORD_VERSION)
@@ -171,15 +130,15 @@ int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char
     if (r->type < RECORD_OFFER || r->type >= RECORD_TYPES)
         return -EINVAL;
     has = record_shapes[r->type].fields;
-    r->flags = get16(bytes + AT_FLAGS);
-    r->len_bytes = get32(bytes + AT_LEN);
-    r->mode = get32(bytes + AT_MODE);
-    r->file = get64(bytes + AT_FILE);
-    r->offset = get64(bytes + AT_OFFSET);
-    r->size = get64(bytes + AT_SIZE);
+    r->flags = bytes_get_u16(bytes + AT_FLAGS);
+    r->len_bytes = bytes_get_u32(bytes + AT_LEN);
+    r->mode = bytes_get_u32(bytes + AT_MODE);
+    r->file = bytes_get_u64(bytes + AT_FILE);
+    r->offset = bytes_get_u64(bytes + AT_OFFSET);
+    r->size = bytes_get_u64(bytes + AT_SIZE);
     if (has & HAS_MTIME) {
-        r->mtime_s = (int64_t)get64(bytes + AT_MTIME_S);
-        r->mtime_ns = get32(bytes + AT_MTIME_NS);
+        r->mtime_s = (int64_t)bytes_get_u64(bytes + AT_MTIME_S);
+        r->mtime_ns = bytes_get_u32(bytes + AT_MTIME_NS);
     }
     if (has & HAS_HASH)
         memcpy(r->hash, bytes + AT_HASH, RECORD_HASH_BYTES);

@@ -3,10 +3,10 @@
 #include "sluice/perf/perf_record.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "client/sluice.h"
 
 static_assert(sizeof(struct perf_start) <= 8 * PERF_WORDS, "fits");
@@ -14,18 +14,14 @@ static_assert(sizeof(struct perf_report) <= 8 * PERF_WORDS, "fits");
 
 void perf_encode(uint8_t bytes[PERF_RECORD_BYTES], const struct perf_record *r)
 {
-    uint32_t magic = htobe32(PERF_MAGIC);
     int i;
 
     memset(bytes, 0, 8);
-    memcpy(bytes, &magic, sizeof magic);
+    bytes_put_u32(bytes, PERF_MAGIC);
     bytes[4] = PERF_VERSION;
     bytes[5] = (uint8_t)r->type;
-    for (i = 0; i < PERF_WORDS; i++) {
-        uint64_t word = htobe64(r->u.words[i]);
-
-        memcpy(bytes + 8 + 8 * i, &word, sizeof word);
-    }
+    for (i = 0; i < PERF_WORDS; i++)
+        bytes_put_u64(bytes + 8 + 8 * i, r->u.words[i]);
 }
 
 static const char *perf_start_fault(const struct perf_start *s)
@@ -53,14 +49,12 @@ static const char *perf_start_fault(const struct perf_start *s)
 int perf_decode(const uint8_t *bytes, uint64_t len, enum perf_type type, struct perf_record *r,
                 const char **why)
 {
-    uint32_t magic;
     int i;
 
     *why = "not `sluice perf`";
     if (len != PERF_RECORD_BYTES)
         return -EINVAL;
-    memcpy(&magic, bytes, sizeof magic);
-    if (be32toh(magic) != PERF_MAGIC)
+    if (bytes_get_u32(bytes) != PERF_MAGIC)
         return -EINVAL;
     *why = "another version of `sluice perf`";
     if (bytes[4] != PERF_VERSION)
@@ -69,12 +63,8 @@ int perf_decode(const uint8_t *bytes, uint64_t len, enum perf_type type, struct 
     if (bytes[5] != type || bytes[6] != 0 || bytes[7] != 0)
         return -EINVAL;
     r->type = type;
-    for (i = 0; i < PERF_WORDS; i++) {
-        uint64_t word;
-
-        memcpy(&word, bytes + 8 + 8 * i, sizeof word);
-        r->u.words[i] = be64toh(word);
-    }
+    for (i = 0; i < PERF_WORDS; i++)
+        r->u.words[i] = bytes_get_u64(bytes + 8 + 8 * i);
     *why = NULL;
     if (type == PERF_START)
         *why = perf_start_fault(&r->u.start);
