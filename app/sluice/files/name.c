@@ -49,13 +49,13 @@ const char *name_check(const char *name, size_t len)
     return NULL;
 }
 
-/* Opens the directory of one component; makes it if it is missing. */
+/* Opens the directory of one component; makes it if it is missing, unless made is NULL. */
 static int name_step(int dir_fd, const char *component, struct made_dirs *made)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(dir_fd, component, flags);
 
-    if (fd < 0 && errno == ENOENT) {
+    if (fd < 0 && errno == ENOENT && made != NULL) {
         bool new = mkdirat(dir_fd, component, 0777) == 0;
 
         if (!new &&errno != EEXIST)

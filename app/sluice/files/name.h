@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks the names of files that come from another host, and opens the directories in them.
+ * Checks the names that files have on another host, and opens the directories in them.
  *
  * Invariant: a name that passed name_check() is relative, has no empty, "." or ".." component and
  * no component longer than the kernel's 255 bytes. name_parent() never follows a symbolic link, so
@@ -18,8 +18,9 @@ const char *name_check(const char *name, size_t len);
 
 /*
  * Opens the directory below root_fd that holds a checked name. Missing directories are made with
- * the mode that the umask leaves, and added to *made. *base is set to the last component. Returns
- * the descriptor or a negative errno (-ELOOP, -ENOTDIR: something else has a directory's name).
+ * the mode that the umask leaves, and added to *made, unless made is NULL. *base is set to the last
+ * component. Returns the descriptor or a negative errno (-ELOOP, -ENOTDIR: something else has a
+ * directory's name).
  */
 int name_parent(int root_fd, const char *name, const char **base, struct made_dirs *made);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sluice/files/name.h"
 #include "sluice/loop.h"
 
 int source_init(struct source *s)
@@ -25,31 +26,53 @@ void source_fini(struct source *s)
     s->digest = NULL;
 }
 
-int source_open(struct source *s, const char *path, bool walked)
+static void source_clear(struct source *s)
 {
-    int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC;
-
     source_close(s);
     s->stream = false;
     s->at_bytes = s->hole_bytes = s->size = 0;
     memset(&s->extent, 0, sizeof s->extent);
     digest_reset(s->digest);
-    /* The file may have become a pipe or a link since the walk: do not wait for it or follow it. */
-    if (walked)
-        flags |= O_NOFOLLOW | O_NONBLOCK;
-    s->fd = !walked && strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, flags);
-    if (s->fd < 0 || fstat(s->fd, &s->st) < 0)
+}
+
+/* Finds out what s->fd is. 0 or a negative errno. */
+static int source_look(struct source *s)
+{
+    if (fstat(s->fd, &s->st) < 0)
         return -errno;
     if (S_ISDIR(s->st.st_mode))
         return -EISDIR;
-    if (!S_ISREG(s->st.st_mode) && walked)
-        return -ESTALE;
     s->stream = !S_ISREG(s->st.st_mode) || s->fd == STDIN_FILENO;
     if (s->stream)
         return 0;
     s->size = (uint64_t)s->st.st_size;
     posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return 0;
+}
+
+int source_open(struct source *s, const char *path)
+{
+    source_clear(s);
+    s->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    return s->fd < 0 ? -errno : source_look(s);
+}
+
+int source_open_below(struct source *s, int dir_fd, const char *below)
+{
+    /* It may have become a pipe or a link since the walk: do not wait for it or follow it. The same
+     * holds for its directories: a link would lead to files that nobody has asked to send. */
+    const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    const char *base;
+    int err, parent_fd;
+
+    source_clear(s);
+    parent_fd = name_parent(dir_fd, below, &base, NULL);
+    if (parent_fd < 0)
+        return parent_fd;
+    s->fd = openat(parent_fd, base, flags);
+    err = s->fd < 0 ? -errno : source_look(s);
+    close(parent_fd);
+    return err == 0 && s->stream ? -ESTALE : err;
 }
 
 void source_close(struct source *s)

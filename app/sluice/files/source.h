@@ -32,9 +32,11 @@ struct source {
 int source_init(struct source *s);
 void source_fini(struct source *s);
 
-/* walked: the path was found in a directory, and must be a regular file and no link; otherwise "-"
- * is standard input. 0 or a negative errno. */
-int source_open(struct source *s, const char *path, bool walked);
+/* Opens what the user names; "-" is standard input. 0 or a negative errno. */
+int source_open(struct source *s, const char *path);
+/* Opens what was found in the directory dir_fd; name_check() accepts its path there. It must still
+ * be a regular file, and nothing on that path a link. 0 or a negative errno. */
+int source_open_below(struct source *s, int dir_fd, const char *below);
 void source_close(struct source *s);
 
 /* Finds the piece at at_bytes: its length (0: the end; UINT64_MAX: a stream), and whether it is a

@@ -3,14 +3,17 @@
 #include "sluice/files/tree.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct tree {
     FTS *fts;
+    int dir_fd; /* of the root; -1: it is no directory, or cannot be opened */
     bool begun; /* fts_read() was called */
     char *path; /* of the root, without slashes at its end */
     size_t path_len;
@@ -56,6 +59,7 @@ struct tree *tree_open(const char *path)
         return NULL;
     }
     snprintf(t->base, sizeof t->base, "%.*s", len, base);
+    t->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     t->path = strdup(path);
     if (t->path != NULL) {
         t->path_len = strlen(path);
@@ -80,22 +84,21 @@ void tree_close(struct tree *t)
         fts_read(t->fts);
     if (t->fts != NULL)
         fts_close(t->fts);
+    if (t->dir_fd >= 0)
+        close(t->dir_fd);
     free(t->path);
     free(t->name);
     free(t);
 }
 
 /* The entry's name for the receiver; "": a root of which only the content has names; NULL: no
- * memory. */
-static const char *tree_name(struct tree *t, const FTSENT *e)
+ * memory. below: its path in the root. */
+static const char *tree_name(struct tree *t, const FTSENT *e, const char *below)
 {
-    const char *below = e->fts_path + t->path_len;
     size_t need = strlen(t->base) + strlen(below) + 2;
 
     if (e->fts_level == 0)
         return t->base;
-    while (*below == '/')
-        below++;
     if (t->base[0] == 0)
         return below;
     if (need > t->name_size) {
@@ -159,7 +162,10 @@ bool tree_next(struct tree *t, struct tree_entry *out)
     }
     out->path = e->fts_path;
     out->walked = e->fts_level > 0;
-    out->name = tree_name(t, e);
+    out->dir_fd = t->dir_fd;
+    out->below = e->fts_path + t->path_len;
+    out->below += strspn(out->below, "/");
+    out->name = tree_name(t, e, out->below);
     if (e->fts_statp != NULL && e->fts_info != FTS_NS)
         out->st = *e->fts_statp;
     tree_classify(e, out);

@@ -18,11 +18,13 @@ enum tree_kind {
 
 struct tree_entry {
     enum tree_kind kind;
-    const char *path; /* for open() */
+    const char *path; /* for open(), and for messages */
     const char *name; /* relative, for the receiver */
     const char *why;
     int error;
-    bool walked; /* found by walking, not named by the user */
+    bool walked;       /* found by walking, not named by the user */
+    int dir_fd;        /* if walked: the directory that the user named, */
+    const char *below; /* and the path in it */
     struct stat st;
 };
 

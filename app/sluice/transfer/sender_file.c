@@ -100,19 +100,20 @@ static bool file_announce(struct sender *s, enum record_type type, const char *n
 }
 
 /* Opens the file and adds its OFFER, for which the caller has made room. */
-static void file_start(struct sender *s, const char *path, const char *name, bool walked)
+static void file_start(struct sender *s, const struct tree_entry *e)
 {
-    int err = source_open(&s->source, path, walked);
+    int err = e->walked ? source_open_below(&s->source, e->dir_fd, e->below)
+                        : source_open(&s->source, e->path);
     struct stat st = s->source.st;
 
     if (err < 0) {
-        file_failed(s, path, strerror(-err), "make it readable or leave it out");
+        file_failed(s, e->path, strerror(-err), "make it readable or leave it out");
         source_close(&s->source);
         return;
     }
     if (s->source.stream)
         st.st_mode = 0644; /* a pipe's mode says nothing about what comes out of it */
-    s->in_file = file_announce(s, RECORD_OFFER, name, &st);
+    s->in_file = file_announce(s, RECORD_OFFER, e->name, &st);
     s->refused = false;
     if (!s->in_file)
         source_close(&s->source);
@@ -220,7 +221,7 @@ static void file_entry(struct sender *s, const struct tree_entry *e)
     }
     switch (e->kind) {
     case TREE_FILE:
-        file_start(s, e->path, e->name, e->walked);
+        file_start(s, e);
         break;
     case TREE_DIR:
         if (*e->name != 0)
@@ -262,7 +263,8 @@ static enum sender_step file_next(struct sender *s)
     }
     if (strcmp(path, "-") == 0) {
         s->path++;
-        file_start(s, path, s->options->name, false);
+        e = (struct tree_entry){.path = path, .name = s->options->name};
+        file_start(s, &e);
         return SENDER_WORKED;
     }
     s->tree = tree_open(path);

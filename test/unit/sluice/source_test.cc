@@ -2,6 +2,7 @@
 /* Outgoing files: every byte once, in order, and a digest of exactly those bytes. */
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +13,7 @@
 
 extern "C" {
 #include "sluice/files/source.h"
+#include "sluice/files/tree.h"
 }
 
 class Source : public testing::Test
@@ -66,7 +68,7 @@ TEST_F(Source, AFileWhateverTheRoom)
 {
     folder.write("file", content);
     for (size_t room : {4u << 20, DIGEST_PIECE_BYTES, 2 * DIGEST_PIECE_BYTES + 1, 4097u}) {
-        ASSERT_EQ(source_open(&source, folder.at("file").c_str(), false), 0);
+        ASSERT_EQ(source_open(&source, folder.at("file").c_str()), 0);
         EXPECT_TRUE(read_all(room) == content) << room;
         expect_digest();
     }
@@ -77,7 +79,7 @@ TEST_F(Source, AFileThatShrinks)
     char room[4096];
 
     folder.write("file", content);
-    ASSERT_EQ(source_open(&source, folder.at("file").c_str(), false), 0);
+    ASSERT_EQ(source_open(&source, folder.at("file").c_str()), 0);
     ASSERT_EQ(truncate(folder.at("file").c_str(), 100), 0);
     EXPECT_EQ(source_read(&source, room, sizeof room), -ENODATA);
 }
@@ -88,8 +90,46 @@ TEST_F(Source, APipeEndsWhereItEnds)
 
     ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
     std::thread writer([&] { folder.write("pipe", content); });
-    ASSERT_EQ(source_open(&source, path.c_str(), false), 0);
+    ASSERT_EQ(source_open(&source, path.c_str()), 0);
     EXPECT_TRUE(read_all(1u << 20) == content);
     writer.join();
     expect_digest();
+}
+
+/* Whoever may write in a tree can put a link in the place of a directory while it is being sent.
+ * The link must not lead to files that only the sender may read. */
+TEST_F(Source, NoLinkIsFollowedBelowTheDirectoryThatWasNamed)
+{
+    folder.write("secret", content);
+    ASSERT_EQ(mkdir(folder.at("tree").c_str(), 0755), 0);
+    ASSERT_EQ(mkdir(folder.at("tree/dir").c_str(), 0755), 0);
+    folder.write("tree/dir/secret", content);
+    struct tree *tree = tree_open(folder.at("tree").c_str());
+    struct tree_entry e;
+    ASSERT_TRUE(tree_next(tree, &e));
+    ASSERT_STREQ(e.name, "tree/dir/secret");
+    EXPECT_EQ(source_open_below(&source, e.dir_fd, e.below), 0);
+    EXPECT_TRUE(read_all(4u << 20) == content);
+    expect_digest();
+    std::filesystem::rename(folder.at("tree/dir"), folder.at("tree/moved"));
+    ASSERT_EQ(symlink("..", folder.at("tree/dir").c_str()), 0);
+    int err = source_open_below(&source, e.dir_fd, e.below);
+    EXPECT_TRUE(err == -ENOTDIR || err == -ELOOP) << err;
+    EXPECT_EQ(unlink(folder.at("tree/dir").c_str()), 0);
+    EXPECT_EQ(source_open_below(&source, e.dir_fd, e.below), -ENOENT); /* and none is made */
+    EXPECT_FALSE(std::filesystem::exists(folder.at("tree/dir")));
+    tree_close(tree);
+}
+
+/* Nor the file itself, and a pipe in its place is not waited for. */
+TEST_F(Source, WhatAWalkFoundMustStillBeAFile)
+{
+    folder.write("file", content);
+    ASSERT_EQ(symlink("file", folder.at("link").c_str()), 0);
+    ASSERT_EQ(mkfifo(folder.at("pipe").c_str(), 0600), 0);
+    ASSERT_EQ(mkdir(folder.at("dir").c_str(), 0755), 0);
+    EXPECT_EQ(source_open_below(&source, folder.fd, "file"), 0);
+    EXPECT_EQ(source_open_below(&source, folder.fd, "link"), -ELOOP);
+    EXPECT_EQ(source_open_below(&source, folder.fd, "pipe"), -ESTALE);
+    EXPECT_EQ(source_open_below(&source, folder.fd, "dir"), -EISDIR);
 }
