@@ -133,8 +133,9 @@ static void far_say(struct far *f, const struct message *m)
 static const char *far_take(struct far *f, const struct message *m)
 {
     struct address_list *l = &f->addresses;
+    bool where = m->type == MESSAGE_ADDRESS || m->type == MESSAGE_READY;
 
-    if (f->greeted == (m->type == MESSAGE_HELLO))
+    if (f->greeted == (m->type == MESSAGE_HELLO) || (where && !f->receives))
         return "out of order";
     switch (m->type) {
     case MESSAGE_HELLO:
@@ -227,6 +228,7 @@ int far_order(struct far *f, const struct far_order *o)
     uint32_t i, n = o->addresses != NULL ? o->addresses->n : 0;
     int k, err;
 
+    f->receives = (o->start.flags & MESSAGE_PULL) == 0;
     message_start_encode(start, &o->start);
     err = talk_write(&f->talk, MESSAGE_START, start, sizeof start);
     memset(start, 0, sizeof start); /* it has the token */

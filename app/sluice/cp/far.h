@@ -23,12 +23,13 @@ struct far {
     char host[OPERAND_HOST_MAX]; /* for messages */
     const char *program;         /* the remote shell, for messages */
     bool quiet;
-    bool greeted; /* it has said HELLO */
-    bool ready;   /* it accepts on `service` */
-    bool ended;   /* it has said END */
-    bool lost;    /* it has gone without END, or broke the protocol */
-    bool leaving; /* its end does not matter any more */
-    bool said;    /* it had an error, which was printed */
+    bool greeted;  /* it has said HELLO */
+    bool receives; /* it was told to receive, so it says where */
+    bool ready;    /* it accepts on `service` */
+    bool ended;    /* it has said END */
+    bool lost;     /* it has gone without END, or broke the protocol */
+    bool leaving;  /* its end does not matter any more */
+    bool said;     /* it had an error, which was printed */
     uint16_t service;
     struct address_list addresses; /* of its daemon */
     int code;                      /* exit code that its end means here */

@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "unit/base/seed.h"
+#include "unit/sluice/messages.h"
 
 extern "C" {
 #include "sluice/cp/address.h"
-#include "sluice/cp/message.h"
 #include "sluice/cp/operand.h"
 #include "sluice/cp/rsh.h"
 #include "sluice/cp/server.h"
@@ -338,14 +338,6 @@ TEST(Copy, Token)
 }
 
 /* ---- messages ------------------------------------------------------------------------------ */
-
-static std::string encoded(enum message_type type, const std::string &data)
-{
-    uint8_t out[MESSAGE_BYTES_MAX];
-    const struct message m = {(uint8_t)type, (uint16_t)data.size(), (const uint8_t *)data.data()};
-
-    return std::string((const char *)out, message_encode(out, &m));
-}
 
 static int decoded(struct message *m, const std::string &bytes, const char **why)
 {

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the near end of sluice cp takes from a far end, which a script of the shell plays here. Each
+ * breach of the order ends the copy with a message; nothing of it harms the terminal. */
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "unit/sluice/messages.h"
+
+extern "C" {
+#include "sluice/cp/far.h"
+#include "sluice/loop.h"
+#include "sluice/say.h"
+}
+
+/* The command with which the script says this, all at once. */
+static std::string says(const std::string &bytes)
+{
+    std::string out = "printf '";
+    char digits[5];
+
+    for (char c : bytes) {
+        snprintf(digits, sizeof digits, "\\%03o", (uint8_t)c);
+        out += digits;
+    }
+    return out + "'; ";
+}
+
+static std::string ends(int code)
+{
+    return encoded(MESSAGE_END, std::string(1, (char)code));
+}
+
+static const std::string hello = encoded(MESSAGE_HELLO, "1");
+static const std::string hears = "head -c 56 >/dev/null; "; /* START and GO */
+static const std::string address =
+    encoded(MESSAGE_ADDRESS, std::string("\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x5a\0\2\x78", 17));
+static const std::string ready = encoded(MESSAGE_READY, "\xc3\x50");
+
+/* Has the far end receive, or (pull) send; waits until it accepts, then for its end. Ends with the
+ * exit code. */
+[[noreturn]] static void copy(const std::string &script, bool pull = false)
+{
+    const char *words[] = {"sh", "-c", script.c_str(), nullptr};
+    struct far_order order = {};
+    struct far f = {};
+
+    loop_signals();
+    order.start.flags = pull ? MESSAGE_PULL : 0;
+    int code = far_start(&f, (char *const *)words, "host", false);
+    if (code == SAY_OK)
+        code = far_order(&f, &order);
+    if (code == SAY_OK)
+        code = far_wait(&f);
+    exit(far_finish(&f, code));
+}
+
+static void expect(const std::string &script, int code, const std::string &words, bool pull = false)
+{
+    EXPECT_EXIT(copy(script, pull), testing::ExitedWithCode(code), words) << script;
+}
+
+TEST(FarDeathTest, InOrder)
+{
+    expect(says(hello) + hears + says(address + ready + ends(SAY_OK)), SAY_OK, "^$");
+    expect(says(hello) + hears + says(encoded(MESSAGE_ERROR, "no") + ends(SAY_LOCAL)), SAY_REMOTE,
+           "^sluice: host: no\n$");
+}
+
+TEST(FarDeathTest, OutOfOrder)
+{
+    const std::string wrong = "sluice: host: invalid message \\(out of order\\)";
+
+    expect(says(hello + hello), SAY_PEER, wrong);
+    expect(says(hello + ready), SAY_PEER, wrong); /* before it was told anything */
+    expect(says(hello + address), SAY_PEER, wrong);
+    expect(says(hello) + hears + says(address + ready), SAY_PEER, wrong, true); /* but it sends */
+    expect(says(hello) + hears + says(ready), SAY_PEER, wrong, true);
+}
+
+TEST(FarDeathTest, WhatOnlyTheNearEndSays)
+{
+    const std::string wrong = "invalid message \\(one that only the near end sends\\)";
+
+    expect(says(hello + encoded(MESSAGE_GO, "")), SAY_PEER, wrong);
+    expect(says(hello + encoded(MESSAGE_PATH, "x")), SAY_PEER, wrong);
+}
+
+TEST(FarDeathTest, TooMuchAndTooLittle)
+{
+    const std::string told = says(hello) + hears, none = encoded(MESSAGE_READY, std::string(2, 0));
+    std::string many;
+
+    for (int i = 0; i <= ADDRESS_LIST_MAX; i++)
+        many += address;
+    expect(told + says(many), SAY_PEER, "invalid message \\(an address that cannot be\\)");
+    expect(told + says(ready + ready), SAY_PEER, "invalid message \\(a service that cannot be\\)");
+    expect(told + says(none), SAY_PEER, "invalid message \\(a service that cannot be\\)");
+    expect("", SAY_PEER, "sh ended with status 0 before sluice there began");
+    expect(told, SAY_TRANSFER, "sluice there ended without a result");
+    expect(told + says(ends(SAY_OK)), SAY_TRANSFER, "ended before it was ready");
+}
+
+/* Neither the text of a message nor what is no message at all reaches the terminal as it came. */
+TEST(FarDeathTest, ControlCharactersAreNotPrinted)
+{
+    const std::string evil = "\033[2J\rsluice: all is well\n\x9b";
+
+    expect(says(hello) + hears + says(encoded(MESSAGE_ERROR, evil) + ends(SAY_REMOTE)), SAY_LOCAL,
+           "^sluice: host: \\?\\[2J\\?sluice: all is well\\?\\?\n$");
+    expect(says("\033[2Jgone"), SAY_PEER, "^sluice: host: printed \"\\?\\[2Jgone\" where");
+}
