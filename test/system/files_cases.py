@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Functions that the cases of files_test.py share: they run `sluice`, compare trees and run the cases."""
+import contextlib
 import os
 import random
 import shutil
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, ClassVar
 
 from . import files_raw as raw
@@ -161,6 +162,22 @@ def without_override() -> tuple[str, ...]:
         raise Skip("setpriv is missing")
     members = str(os.stat(SOCK_A).st_gid)  # who may use the daemon
     return (tool, "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all", "--groups", members)
+
+
+@contextlib.contextmanager
+def small_disk(folder: str) -> Iterator[str]:
+    """A folder in this one, on a disk of 3 MiB that no other file is on."""
+    path = os.path.join(folder, "small")
+    os.mkdir(path)
+    mount, umount = (shutil.which(x, path="/usr/bin:/bin:/usr/sbin:/sbin") for x in ("mount", "umount"))
+    if mount is None or umount is None or subprocess.run(
+            [mount, "-t", "tmpfs", "-o", "size=3m", "sluice-test", path], check=False,
+            stderr=subprocess.DEVNULL).returncode != 0:
+        raise Skip("no right to mount")
+    try:
+        yield path
+    finally:
+        subprocess.run([umount, path], check=True)
 
 
 def make(folder: str, name: str, content: bytes) -> str:

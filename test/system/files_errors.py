@@ -3,14 +3,12 @@
 import os
 import random
 import re
-import shutil
 import signal
-import subprocess
 import time
 
 from .files_cases import (ADDR_B, DAEMON, INTERRUPT, LOCAL, MIB, OK, PEER, REMOTE, RESOURCE, SOCK_A,
-                          SOCK_B, TRANSFER, USAGE, Run, Skip, case, feeding, make, parts, port, recv,
-                          same_file, send, wait_for, without_override)
+                          SOCK_B, TRANSFER, USAGE, Run, case, feeding, make, parts, port, recv,
+                          same_file, send, small_disk, wait_for, without_override)
 
 
 @case("missing file: nothing is sent")
@@ -178,14 +176,7 @@ def in_the_way(folder: str) -> None:
 
 @case("full disk at the receiver")
 def full_disk(folder: str) -> None:
-    target = os.path.join(folder, "small")
-    os.mkdir(target)
-    mount, umount = (shutil.which(x, path="/usr/bin:/bin:/usr/sbin:/sbin") for x in ("mount", "umount"))
-    if mount is None or umount is None or subprocess.run(
-            [mount, "-t", "tmpfs", "-o", "size=3m", "sluice-test", target], check=False,
-            stderr=subprocess.DEVNULL).returncode != 0:
-        raise Skip("no right to mount")
-    try:
+    with small_disk(folder) as target:
         paths = [make(folder, f"f{i}", random.Random(i).randbytes(2 * MIB)) for i in range(3)]
         receiver, host = recv(target)
         send(*paths, host).expect(REMOTE, "f1: at the receiver", "No space left")
@@ -193,8 +184,6 @@ def full_disk(folder: str) -> None:
         assert "f1: " in receiver.err and "No space left" in receiver.err, receiver.err
         assert os.listdir(target) == ["f0"], os.listdir(target)
         assert same_file(paths[0], os.path.join(target, "f0"))
-    finally:
-        subprocess.run([umount, target], check=True)
 
 
 @case("full disk and a closed reader behind standard output")

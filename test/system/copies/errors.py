@@ -2,11 +2,9 @@
 """Cases of copies_test.py: errors of either end reach the user, with the name of the host."""
 import os
 import random
-import shutil
-import subprocess
 
 from .cases import HOST, copy, cp, gone, home, noted
-from ..files_cases import (DAEMON, LOCAL, MIB, PEER, REMOTE, SLUICE, USAGE, Skip, case, make, same_file, wait_for,
+from ..files_cases import (DAEMON, LOCAL, MIB, PEER, REMOTE, SLUICE, USAGE, case, make, same_file, small_disk, wait_for,
                            without_override)
 
 
@@ -83,14 +81,7 @@ def permission(folder: str) -> None:
 
 @case("full disk there, and here")
 def full_disk(folder: str) -> None:
-    small = os.path.join(folder, "small")
-    os.mkdir(small)
-    mount, umount = (shutil.which(x, path="/usr/bin:/bin:/usr/sbin:/sbin") for x in ("mount", "umount"))
-    if mount is None or umount is None or subprocess.run(
-            [mount, "-t", "tmpfs", "-o", "size=3m", "sluice-test", small], check=False,
-            stderr=subprocess.DEVNULL).returncode != 0:
-        raise Skip("no right to mount")
-    try:
+    with small_disk(folder) as small:
         paths = [make(folder, f"f{i}", random.Random(i).randbytes(2 * MIB)) for i in range(3)]
         cp(folder, *paths, "me@far:" + small).expect(REMOTE, f"{HOST}: f1: ", "No space left")
         assert os.listdir(small) == ["f0"] and same_file(paths[0], os.path.join(small, "f0"))
@@ -99,8 +90,6 @@ def full_disk(folder: str) -> None:
         assert run.wait() == LOCAL and "sluice: f1: " in run.err and "No space left" in run.err, run.err
         assert HOST not in run.err, run.err
         assert os.listdir(small) == ["f0"], os.listdir(small)
-    finally:
-        subprocess.run([umount, small], check=True)
 
 
 @case("no daemon there, no sluice there, no remote shell, no login")

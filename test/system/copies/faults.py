@@ -136,6 +136,12 @@ def _under_way(folder: str, pull: bool) -> tuple[Run, int, str]:
     return run, writer, target
 
 
+def _remove_parts(target: str) -> None:
+    """Removes what a killed receiver leaves."""
+    for name in parts(target):
+        os.remove(os.path.join(target, name))
+
+
 def _ended(folder: str, run: Run, pipe: int, target: str) -> None:
     """Both ends must have ended, or end soon, and leave nothing."""
     pids = [int(noted(folder, name)) for name in ("far-pid", "rsh-pid")]
@@ -163,9 +169,8 @@ def far_killed(folder: str) -> None:
         os.kill(int(noted(folder, "far-pid")), signal.SIGKILL)
         assert run.wait(SOON_S) == TRANSFER, run.err
         assert len(run.errors) == 1, run.err
-        if not pull:  # nothing is left at the near end; a killed receiver leaves its part, as recv does
-            for name in parts(target):
-                os.remove(os.path.join(target, name))
+        if not pull:  # else the receiver is alive, and leaves nothing
+            _remove_parts(target)
         _ended(folder, run, pipe, target)
 
 
@@ -176,8 +181,7 @@ def near_killed(folder: str) -> None:
         run.signal(signal.SIGKILL)
         run.wait()
         if pull:
-            for name in parts(target):
-                os.remove(os.path.join(target, name))
+            _remove_parts(target)
         _ended(folder, run, pipe, target)
 
 
