@@ -231,7 +231,6 @@ int far_order(struct far *f, const struct far_order *o)
     f->receives = (o->start.flags & MESSAGE_PULL) == 0;
     message_start_encode(start, &o->start);
     err = talk_write(&f->talk, MESSAGE_START, start, sizeof start);
-    memset(start, 0, sizeof start); /* it has the token */
     for (k = 0; k < o->n_paths && err == 0; k++) {
         if (strlen(o->paths[k]) > MESSAGE_DATA_MAX)
             return say_error(SAY_USAGE, "%s: a path is longer than %d bytes; shorten it", f->host,

@@ -186,7 +186,6 @@ int near_run(const struct near_options *o)
         code = say_error(SAY_LOCAL, "the kernel gives no random numbers; see getrandom(2)");
     else
         code = o->pull ? near_pull(n) : near_push(n);
-    memset(n->copy.token, 0, sizeof n->copy.token);
     free(n);
     return code;
 }
