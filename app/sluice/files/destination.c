@@ -11,7 +11,10 @@
 #include <unistd.h>
 
 #include "console/text.h"
+#include "sluice/loop.h"
 #include "sluice/say.h"
+
+#define READER_NS 50000000u /* between two looks for the reader of a pipe */
 
 static int destination_failed(const char *path, int err, const char *cure)
 {
@@ -65,6 +68,28 @@ static int destination_open_file(struct destination *k, char *path)
     return code;
 }
 
+/* Opens a device, or a pipe: waits for its reader, until something asks to stop. Returns the
+ * descriptor or a negative errno. */
+static int destination_open_stream(const char *path, bool pipe)
+{
+    struct loop none = {.fd = -1};
+    int fd, flags;
+
+    while ((fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) < 0) {
+        if (!pipe || errno != ENXIO)
+            return -errno;
+        if (loop_code() != 0)
+            return -EINTR;
+        loop_wait(&none, -1, READER_NS);
+    }
+    flags = fcntl(fd, F_GETFL);
+    if (flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0)
+        return fd;
+    flags = -errno;
+    close(fd);
+    return flags;
+}
+
 /* The umask can only be read by setting it, which is safe in a program with one thread. */
 static mode_t destination_umask(void)
 {
@@ -105,9 +130,12 @@ int destination_open(struct destination *k, const char *path, bool overwrite)
                          : destination_failed(path, EEXIST,
                                               "give --overwrite to replace it, or another name");
     k->kind = DESTINATION_STREAM;
-    k->stream_fd = open(real, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    return k->stream_fd < 0 ? destination_failed(path, errno, "give one that can be written")
-                            : SAY_OK;
+    k->stream_fd = destination_open_stream(real, S_ISFIFO(st.st_mode));
+    if (k->stream_fd >= 0)
+        return SAY_OK;
+    return loop_code() != 0
+               ? loop_code()
+               : destination_failed(path, -k->stream_fd, "give one that can be written");
 }
 
 void destination_close(struct destination *k)

@@ -33,7 +33,7 @@ struct destination {
 /* path: as given with -o ("-": standard output). Returns an exit code; the error is printed.
  * max_bytes is set to the size of the file system: a sender whose file is larger names holes, each
  * of which costs it 64 bytes and the receiver the hashing of up to 64 MiB. A stream has no limit.
- */
+ * A pipe is waited for until it has a reader; loop_end() and signals end that. */
 int destination_open(struct destination *k, const char *path, bool overwrite);
 void destination_close(struct destination *k);
 

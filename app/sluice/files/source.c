@@ -52,8 +52,11 @@ static int source_look(struct source *s)
 
 int source_open(struct source *s, const char *path)
 {
+    /* A pipe without a writer is waited for with everything else, and not here. */
+    const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK;
+
     source_clear(s);
-    s->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    s->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, flags);
     return s->fd < 0 ? -errno : source_look(s);
 }
 

@@ -32,7 +32,8 @@ struct source {
 int source_init(struct source *s);
 void source_fini(struct source *s);
 
-/* Opens what the user names; "-" is standard input. 0 or a negative errno. */
+/* Opens what the user names; "-" is standard input. A pipe may have no writer yet: source_read()
+ * then returns -EAGAIN. 0 or a negative errno. */
 int source_open(struct source *s, const char *path);
 /* Opens what was found in the directory dir_fd; name_check() accepts its path there. It must still
  * be a regular file, and nothing on that path a link. 0 or a negative errno. */

@@ -185,6 +185,30 @@ def near_killed(folder: str) -> None:
         _ended(folder, run, pipe, target)
 
 
+def _killed_at_a_pipe(folder: str, source: str, target: str) -> None:
+    for name in glob.glob(os.path.join(folder, "rsh-log", "*")):
+        os.remove(name)
+    run = cp(folder, source, target)
+    noted(folder, "token")
+    time.sleep(0.5)  # the far end comes as far as the pipe
+    far = int(noted(folder, "far-pid"))
+    assert not gone(far), run.err
+    run.signal(signal.SIGKILL)
+    run.wait()
+    try:
+        wait_for("the end of the far end", lambda: gone(far), SOON_S)
+    finally:
+        if not gone(far):
+            os.kill(far, signal.SIGKILL)
+
+
+@case("kill -9 of the near end ends a far end that waits at a pipe")
+def near_killed_at_a_pipe(folder: str) -> None:
+    os.mkfifo(os.path.join(home(folder), "pipe"))  # which nobody else opens
+    _killed_at_a_pipe(folder, "far:pipe", os.path.join(folder, "back"))
+    _killed_at_a_pipe(folder, make(folder, "f", b"x"), "far:pipe")
+
+
 @case("SIGINT and SIGTERM remove parts at both ends")
 def interrupted(folder: str) -> None:
     for pull in (False, True):

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Outgoing files: every byte once, in order, and a digest of exactly those bytes. */
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -91,6 +93,27 @@ TEST_F(Source, APipeEndsWhereItEnds)
     ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
     std::thread writer([&] { folder.write("pipe", content); });
     ASSERT_EQ(source_open(&source, path.c_str()), 0);
+    EXPECT_TRUE(read_all(1u << 20) == content);
+    writer.join();
+    expect_digest();
+}
+
+/* The pipe is waited for where everything else is, so that signals and the other end are heard. */
+TEST_F(Source, APipeWithoutAWriterIsNotWaitedFor)
+{
+    std::string path = folder.at("pipe");
+    std::atomic<bool> writing = false;
+    char room[4096];
+
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    std::thread writer([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        writing = true;
+        folder.write("pipe", content);
+    });
+    ASSERT_EQ(source_open(&source, path.c_str()), 0);
+    EXPECT_FALSE(writing);
+    EXPECT_EQ(source_read(&source, room, sizeof room), -EAGAIN);
     EXPECT_TRUE(read_all(1u << 20) == content);
     writer.join();
     expect_digest();
