@@ -17,6 +17,7 @@
 #define FREE_COUNT  16384
 #define FREE_TRIES  64          /* a host has far fewer services than there are numbers */
 #define WORK_BYTES  (16u << 20) /* read from one sender before the next has its turn */
+#define NAMED_MAX   8           /* strangers that a copy names: more could fill the terminal */
 
 static void receiver_failed(struct receiver *r, int code)
 {
@@ -138,8 +139,10 @@ static bool receiver_knows(struct receiver *r, struct incoming *in)
     if (known < 0) {
         in->state = INCOMING_OVER;
         sluice_conn_stats(in->conn, &stats);
-        if (!r->options->common.quiet)
-            say_note("%s: refused: it is not the other end of this copy", stats.peer);
+        r->strangers++;
+        if (!r->options->common.quiet && r->strangers <= NAMED_MAX)
+            say_note("%s: refused: it is not the other end of this copy%s", stats.peer,
+                     r->strangers == NAMED_MAX ? "; no others are named" : "");
     }
     return known > 0;
 }

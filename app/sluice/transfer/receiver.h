@@ -45,9 +45,10 @@ struct receiver {
     struct destination destination;
     struct incoming *senders[RECEIVER_INCOMING_MAX];
     uint32_t n_senders;
-    uint64_t count;  /* options->count, or 1 if the destination takes one file; 0: no limit */
-    uint64_t served; /* senders so far, with those being served now */
-    uint16_t port;   /* service that is claimed */
+    uint64_t count;     /* options->count, or 1 if the destination takes one file; 0: no limit */
+    uint64_t served;    /* senders so far, with those being served now */
+    uint64_t strangers; /* of a copy: peers that were refused */
+    uint16_t port;      /* service that is claimed */
     bool accepting, short_of_memory;
     struct flow past; /* sum over connections that are closed */
     struct progress progress;

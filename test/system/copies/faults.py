@@ -46,7 +46,7 @@ def strangers(folder: str) -> None:
     wait_for("a receiver", lambda: _service(SOCK_A))
     noted(folder, "token")  # it waits for a sender now
     service = _service(SOCK_A)
-    for request in (offer, token + offer, b"garbage", token[:63], raw.record(raw.END_ALL)):
+    for request in (offer, token + offer, b"garbage", token[:63], raw.record(raw.END_ALL), *[token] * 5):
         enemy = attacker(SOCK_B)
         enemy.connect(f"{os.environ['SLUICE_ADDR_A']}:{service}")
         enemy.send(request)
@@ -54,8 +54,9 @@ def strangers(folder: str) -> None:
         assert enemy.answers == b"", enemy.answers
         enemy.close()
     make(notes(folder), "go", b"")
-    run.expect(OK, lines=5)
-    assert run.err.count("not the other end of this copy") == 5, run.err
+    run.expect(OK, lines=8)  # and not one for each of any number of strangers
+    assert run.err.count("not the other end of this copy") == 8, run.err
+    assert run.err.endswith("no others are named\n"), run.err
     with open(os.path.join(folder, "f"), "rb") as f:
         assert f.read() == b"the right one"
 
