@@ -229,6 +229,8 @@ JUDGE = "/usr/bin/python3 -B test/bench/judge_test.py "
 TEST_ASSOC = "build: test/unit/assoc/test_assoc"
 ASSOC = "build/test/unit/assoc/test_assoc --gtest_filter="
 DEVICE = "build/test/unit/drivers/test_device --gtest_filter="
+TEST_SLUICE = "build: test/unit/sluice/test_sluice"
+FILES = "build/test/unit/sluice/test_sluice --gtest_filter="
 TEST_SIM = "build: test/sim/test_sim"
 STEP = "build/test/sim/test_sim --gtest_filter="
 LAB_ENGINE = "build: app/lab/sluice-lab-engine"
@@ -303,6 +305,18 @@ FAULTS = [
           "    if (*fd >= 0)\n        fd_closer_add(*fd, x->uid);\n    *fd = -1;\n    return -1;", "    return -1;",
           "build/test/unit/client/test_client --gtest_filter='FdCloserTest.MessageWithoutBytes'", "FAILED",
           ("build: test/unit/client/test_client",)),
+    Fault("a sender follows a link that took a directory's place",
+          "the tests walked trees that nobody changed meanwhile",
+          "app/sluice/files/name.c", "O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC", "O_DIRECTORY | O_CLOEXEC",
+          FILES + "'Source*'", "FAILED.*NoLinkIsFollowed", (TEST_SLUICE,)),
+    Fault("a sender waits for the writer of a pipe, and hears nothing meanwhile",
+          "the pipes of the tests had a writer",
+          "app/sluice/files/source.c", "O_CLOEXEC | O_NONBLOCK", "O_CLOEXEC",
+          FILES + "'Source*'", "FAILED.*APipeWithoutAWriter", (TEST_SLUICE,)),
+    Fault("a near end takes an address before it has asked for one",
+          "no test played a far end that breaks the order",
+          "app/sluice/cp/far.c", "(where && !f->receives)", "(where && f->ended)",
+          FILES + "'Far*'", "FAILED.*OutOfOrder", (TEST_SLUICE,)),
 
     # ---- test/fuzz
 
