@@ -82,6 +82,8 @@ static int destination_open_stream(const char *path, bool pipe)
             return -EINTR;
         loop_wait(&none, -1, READER_NS);
     }
+    if (pipe)
+        return fd; /* part_file.c waits for room in it */
     flags = fcntl(fd, F_GETFL);
     if (flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0)
         return fd;

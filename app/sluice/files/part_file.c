@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,6 +17,7 @@
 
 #define PART_FILE_MODE   0777        /* without a sender's setuid and setgid bits */
 #define PART_FILE_SUFFIX (1 + 6 + 8) /* ".", ".part-", digits */
+#define ROOM_MS          50          /* so often a full pipe lets other things be heard */
 
 int part_file_init(struct part_file *p)
 {
@@ -170,7 +172,17 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
     return RECORD_OK;
 }
 
-/* Writes all len bytes. 0 or a negative errno; -EINTR: a signal asked to stop. Callers write at
+/* Waits for room in a pipe, and for what loop_wait() waits for. */
+static void part_file_wait(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    struct loop none = {.fd = -1};
+
+    if (poll(&p, 1, ROOM_MS) == 0)
+        loop_wait(&none, -1, 0);
+}
+
+/* Writes all len bytes. 0 or a negative errno; -EINTR: something asked to stop. Callers write at
  * most DIGEST_PIECE_BYTES at a time, so that signals are noticed soon. */
 static int part_file_put(struct part_file *p, const uint8_t *data, uint64_t len)
 {
@@ -178,6 +190,10 @@ static int part_file_put(struct part_file *p, const uint8_t *data, uint64_t len)
         ssize_t n = p->fd < 0 ? write(p->destination->stream_fd, data, len)
                               : pwrite(p->fd, data, len, (off_t)p->at_bytes);
 
+        if (n < 0 && errno == EAGAIN && p->fd < 0) {
+            part_file_wait(p->destination->stream_fd);
+            errno = EINTR;
+        }
         if (n < 0 && errno == EINTR && loop_code() == 0)
             continue;
         if (n < 0)

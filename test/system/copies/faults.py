@@ -9,7 +9,7 @@ import time
 
 from .. import files_raw as raw
 from .cases import HOST, cp, gone, home, noted, notes
-from ..files_cases import (OK, PEER, SLUICE, SOCK_A, SOCK_B, TRANSFER, Run, attacker, case, make, parts, same_file,
+from ..files_cases import (MIB, OK, PEER, SLUICE, SOCK_A, SOCK_B, TRANSFER, Run, attacker, case, make, parts, same_file,
                           wait_for)
 
 SOON_S = 10
@@ -205,9 +205,13 @@ def _killed_at_a_pipe(folder: str, source: str, target: str) -> None:
 
 @case("kill -9 of the near end ends a far end that waits at a pipe")
 def near_killed_at_a_pipe(folder: str) -> None:
-    os.mkfifo(os.path.join(home(folder), "pipe"))  # which nobody else opens
-    _killed_at_a_pipe(folder, "far:pipe", os.path.join(folder, "back"))
-    _killed_at_a_pipe(folder, make(folder, "f", b"x"), "far:pipe")
+    pipe, path = os.path.join(home(folder), "pipe"), make(folder, "f", bytes(9 * MIB))
+    os.mkfifo(pipe)
+    _killed_at_a_pipe(folder, "far:pipe", os.path.join(folder, "back"))  # nobody else opens it
+    _killed_at_a_pipe(folder, path, "far:pipe")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # it never reads
+    _killed_at_a_pipe(folder, path, "far:pipe")
+    os.close(reader)
 
 
 @case("SIGINT and SIGTERM remove parts at both ends")
