@@ -5,6 +5,7 @@
 
 #include <rte_version.h>
 
+#include "client/sluice.h"
 #include "sluice/command.h"
 #include "sluice/complete.h"
 #include "sluice/say.h"
@@ -70,7 +71,7 @@ int main(int argc, char **argv)
         return say_flush();
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("sluice %s, %s\n", SLUICE_VERSION, rte_version());
+        printf("sluice %s, %s\n", sluice_version(), rte_version());
         return say_flush();
     }
     if (strcmp(argv[1], "complete") == 0)

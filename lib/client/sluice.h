@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sluice_version.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -26,6 +28,13 @@ extern "C" {
 #define SLUICE_SOCKET_DEFAULT "/run/sluice/sluiced.sock"
 #define SLUICE_PORT_DEFAULT   7000         /* service number if none is given */
 #define SLUICE_REQUEST_MAX    (1ull << 32) /* bytes of one request */
+
+/*
+ * The version of the library that the program runs with, such as "0.1.0". SLUICE_VERSION is the
+ * version that the program is compiled with. SLUICE_VERSION_MAJOR, _MINOR and _PATCH are its
+ * numbers, for #if.
+ */
+const char *sluice_version(void);
 
 struct sluice;      /* a session with a daemon */
 struct sluice_conn; /* a connection; a passive one may still wait for its peer */

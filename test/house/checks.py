@@ -268,8 +268,11 @@ def check_headers_alone(tree: Tree) -> list[str]:
         errors = [e for e in done.stderr.splitlines() if "error" in e]
         return f"{path}: {' '.join(command[:2])}: {(errors or ['does not compile'])[0]}"
 
-    with ThreadPoolExecutor(2) as pool:
-        return [bad for bad in pool.map(run, jobs) if bad]
+    with tempfile.TemporaryDirectory() as made, ThreadPoolExecutor(2) as pool:
+        for name in rules.MADE_HEADERS:
+            with open(os.path.join(made, name), "w", encoding="utf-8"):
+                pass
+        return [bad for bad in pool.map(run, [(path, [*command, f"-I{made}"]) for path, command in jobs]) if bad]
 
 
 def check_man_pages(tree: Tree) -> list[str]:

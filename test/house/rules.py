@@ -101,6 +101,9 @@ MAN_PAGES = ("sluiced.8", "sluice.1", "libsluice.3", "sluice-emu.8", "sluice-pat
 # Headers for other programs: they must compile as C++, too.
 PUBLIC_HEADERS = ("lib/client/sluice.h",)
 
+# Headers that meson makes. To see whether others compile, an empty one is enough.
+MADE_HEADERS = ("sluice_version.h",)
+
 # Lists of counters, and the section of doc/counters.md that explains each list: file, macro, heading.
 COUNTERS_PAGE = "doc/counters.md"
 COUNTER_LISTS = (("lib/host/host_internal.h", "HOST_COUNTERS", "# Counters"),

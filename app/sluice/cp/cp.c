@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/sluice.h"
 #include "console/text.h"
 #include "sluice/cp/near.h"
 #include "sluice/cp/operand.h"
@@ -244,7 +245,7 @@ int command_cp(int argc, char **argv)
     if (c.server && (optind < argc || isatty(STDIN_FILENO)))
         return options_wrong("cp", "--server is for the far end of sluice cp, which starts it");
     if (c.server)
-        return server_run(SLUICE_VERSION, c.near.common.socket);
+        return server_run(sluice_version(), c.near.common.socket);
     if (argc - optind < 2)
         return options_wrong("cp", "a source or the target is missing");
     code = cp_operands(&c, argv + optind, argc - optind, host);

@@ -11,9 +11,12 @@
 
 sluice.aio has the same for asyncio. doc/python.md, or /usr/share/doc/sluice/python.md, is the manual.
 """
+from ._handle import lib as _lib, text_of as _text_of
 from .errors import (Canceled, Closed, EndOfData, Full, NoDaemon, NotAllowed, NotOurs, OtherThread, OutOfResources,
                      PeerSilent, Refused, Reset, Shut, SluiceError, Taken, TooLong, Unreachable, WaitTimeout)
 from .session import PORT_DEFAULT, REQUEST_MAX, Connection, Data, Listener, Op, Request, Session, State, Stats
+
+__version__ = _text_of(_lib.sluice_version())  # of libsluice
 
 __all__ = [
     "PORT_DEFAULT", "REQUEST_MAX", "Canceled", "Closed", "Connection", "Data", "EndOfData", "Full", "Listener", "NoDaemon",

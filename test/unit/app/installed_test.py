@@ -23,7 +23,7 @@ EXPECTED = {
     "doc/sluice/README.md", "doc/sluice/CHANGELOG.md", "doc/sluice/LICENSE", "doc/sluice/protocol.md",
     "doc/sluice/examples/nic.conf", "doc/sluice/examples/sluiced.default", "doc/sluice/images/transfer.png",
     "share/sluice/wireshark/sluice.lua", "share/sluice/wireshark/sluice_ciphers.lua", "share/sluice/grafana/sluice.json", "share/sluice/prometheus/sluice.rules.yml",
-    "include/sluice.h", "pkgconfig/libsluice.pc", "pkgconfig/sluice-pacer.pc",
+    "include/sluice.h", "include/sluice_version.h", "pkgconfig/libsluice.pc", "pkgconfig/sluice-pacer.pc",
 }
 
 

@@ -10,6 +10,8 @@ import tempfile
 import unittest
 import zipfile
 
+import sluice
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 NEEDS = ("pip", "setuptools", "wheel")
 MODULES = {"__init__.py", "_handle.py", "_header.py", "_header.pyi", "aio.py", "errors.py", "session.py", "py.typed"}
@@ -17,7 +19,7 @@ MODULES = {"__init__.py", "_handle.py", "_header.py", "_header.pyi", "aio.py", "
 
 class Wheel(unittest.TestCase):
     def test_version(self) -> None:
-        """The package has the version of the project."""
+        """The package has the version of the project, and so has the library that was built with it."""
         versions = []
         for path in ("meson.build", "lib/python/pyproject.toml"):
             with open(os.path.join(ROOT, path), encoding="utf-8") as f:
@@ -25,6 +27,7 @@ class Wheel(unittest.TestCase):
             assert found is not None, path
             versions.append(found.group(1))
         self.assertEqual(versions[0], versions[1])
+        self.assertEqual(sluice.__version__, versions[0])
 
     def test_wheel(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
