@@ -287,7 +287,7 @@ int sluice_peer(const struct sluice_conn *c, char *name, size_t name_len)
     return 0;
 }
 
-void sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out)
+static void conn_stats(const struct sluice_conn *c, struct sluice_stats *out)
 {
     uint64_t w[PROTOCOL_WORDS];
     char text[INET6_ADDRSTRLEN] = "";
@@ -318,4 +318,13 @@ void sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out)
     v4 = IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)peer);
     inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? peer + 12 : peer, text, sizeof text);
     snprintf(out->peer, sizeof out->peer, v4 ? "%s:%u" : "[%s]:%u", text, port);
+}
+
+void sluice_conn_stats_sized(const struct sluice_conn *c, struct sluice_stats *out,
+                             size_t size_bytes)
+{
+    struct sluice_stats stats;
+
+    conn_stats(c, &stats);
+    client_sized_copy(out, size_bytes, &stats, sizeof stats);
 }

@@ -77,12 +77,14 @@ void client_ready_put(struct sluice *s, const struct sluice_completion *done)
     s->ready_count++;
 }
 
-uint32_t client_ready_take(struct sluice *s, struct sluice_completion *out, uint32_t max)
+uint32_t client_ready_take(struct sluice *s, struct sluice_completion *out, size_t size_bytes,
+                           uint32_t max)
 {
-    uint32_t n = 0;
+    uint8_t *at = (uint8_t *)out;
+    uint32_t n;
 
-    while (n < max && s->ready_count > 0) {
-        out[n++] = s->ready[s->ready_first];
+    for (n = 0; n < max && s->ready_count > 0; n++, at += size_bytes) {
+        client_sized_copy(at, size_bytes, &s->ready[s->ready_first], sizeof *s->ready);
         s->ready_first = (s->ready_first + 1) % s->ready_size;
         s->ready_count--;
     }

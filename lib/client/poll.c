@@ -156,20 +156,20 @@ void client_watch_settle(struct sluice *s)
 
 /* Takes ready completions; waits for them until deadline (by clock_ms(); -1: no limit, 0: does not
  * wait). */
-static int poll_wait(struct sluice *s, struct sluice_completion *out, uint32_t max,
-                     int64_t deadline)
+static int poll_wait(struct sluice *s, struct sluice_completion *out, size_t size_bytes,
+                     uint32_t max, int64_t deadline)
 {
     for (;;) {
         int64_t left = -1;
         uint32_t n;
 
         client_pump(s);
-        n = client_ready_take(s, out, max);
+        n = client_ready_take(s, out, size_bytes, max);
         if (n > 0 || max == 0)
             return (int)n;
         if (s->gone) {
             client_pump(s); /* the daemon may have ended while we read the rings */
-            n = client_ready_take(s, out, max);
+            n = client_ready_take(s, out, size_bytes, max);
             return n > 0 ? (int)n : -ENOTCONN;
         }
         if (deadline == 0) {
@@ -188,16 +188,21 @@ static int poll_wait(struct sluice *s, struct sluice_completion *out, uint32_t m
     }
 }
 
-int sluice_poll(struct sluice *s, struct sluice_completion *out, uint32_t max, int timeout_ms)
+int sluice_poll_sized(struct sluice *s, struct sluice_completion *out, size_t size_bytes,
+                      uint32_t max, int timeout_ms)
 {
     int64_t deadline = timeout_ms < 0 ? -1 : timeout_ms == 0 ? 0 : clock_ms() + timeout_ms;
     int n;
 
+    if (size_bytes == 0)
+        return client_fail(s, -EINVAL,
+                           "a completion of 0 bytes: pass sizeof(struct "
+                           "sluice_completion)");
     if (max > INT32_MAX)
         max = INT32_MAX;
     if (s->self_fd >= 0)
         events_take(s, 0);
-    n = poll_wait(s, out, max, deadline);
+    n = poll_wait(s, out, size_bytes, max, deadline);
     client_watch_settle(s);
     return n;
 }

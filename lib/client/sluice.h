@@ -11,6 +11,14 @@
  * Functions return 0 or a count on success, and a negative errno on failure. After a failure,
  * sluice_error() returns one line that names the cause and the cure. Only one thread at a time may
  * use a session. Man page: libsluice(3).
+ *
+ * Later versions may add fields at the ends of the structs that the library fills. So the functions
+ * that fill them take the size that the program knows, as sched_getattr(2) does: they fill that
+ * much of what the library knows, and zero the rest. So either side may be the older one. The size
+ * is an argument and not a field, because nobody can forget to set it and an array needs it only
+ * once. A mask of the wanted fields (ibv_query_device_ex(3)) or a call for each field would cost
+ * every program more lines. Programs in C call sluice_poll() and sluice_conn_stats(), which pass
+ * the size.
  */
 #ifndef SLUICE_H
 #define SLUICE_H
@@ -138,11 +146,18 @@ struct sluice_completion {
 };
 
 /*
- * Takes up to max completions. Sleeps up to timeout_ms until there is one (0: does not wait,
- * -1: no limit). Returns their number, 0 after the timeout or a signal, or -ENOTCONN if the daemon
- * is gone and all completions were taken.
+ * Takes up to max completions; those in out are size_bytes each. Sleeps up to timeout_ms until
+ * there is one (0: does not wait, -1: no limit). Returns their number, 0 after the timeout or a
+ * signal, or -ENOTCONN if the daemon is gone and all completions were taken. -EINVAL: size_bytes is
+ * 0.
  */
-int sluice_poll(struct sluice *s, struct sluice_completion *out, uint32_t max, int timeout_ms);
+int sluice_poll_sized(struct sluice *s, struct sluice_completion *out, size_t size_bytes,
+                      uint32_t max, int timeout_ms);
+static inline int sluice_poll(struct sluice *s, struct sluice_completion *out, uint32_t max,
+                              int timeout_ms)
+{
+    return sluice_poll_sized(s, out, sizeof *out, max, timeout_ms);
+}
 /* A descriptor for the application's own event loop: readable when sluice_poll(…, 0) may have
  * something. Only watch it, do not read from it. */
 int sluice_fd(struct sluice *s);
@@ -161,9 +176,14 @@ struct sluice_stats {
     uint32_t state; /* 1: waiting, 2: opening, 3: open, 4: closed */
     char peer[64];  /* address:port, "" until known */
 };
-/* Copies rates, round-trip time, counters and state of a connection. The daemon refreshes them
- * about every 10 ms. */
-void sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out);
+/* Copies rates, round-trip time, counters and state of a connection to out, which is size_bytes
+ * long. The daemon refreshes them about every 10 ms. */
+void sluice_conn_stats_sized(const struct sluice_conn *c, struct sluice_stats *out,
+                             size_t size_bytes);
+static inline void sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out)
+{
+    sluice_conn_stats_sized(c, out, sizeof *out);
+}
 
 /*
  * The name of the peer whose key has proved the connection: NAME of its section [peer NAME] in our

@@ -123,6 +123,9 @@ void client_ring(struct sluice *s, uint32_t channel);
 void client_socket_check(struct sluice *s);
 void client_gone(struct sluice *s, const char *why);
 
+/* sized.c: fills a struct of the application, of which it knows out_bytes, from one of ours. */
+void client_sized_copy(void *out, size_t out_bytes, const void *in, size_t in_bytes);
+
 /* memory.c */
 int client_memory_map(uint64_t len_bytes, bool huge, uint8_t **base, int *fd);
 /* The region that holds [data, data + len), or NULL. */
@@ -135,7 +138,9 @@ uint32_t client_op_take(struct sluice *s, struct sluice_conn *c, enum protocol_o
                         uint64_t user);
 void client_op_give(struct sluice *s, uint32_t op);
 void client_ready_put(struct sluice *s, const struct sluice_completion *done);
-uint32_t client_ready_take(struct sluice *s, struct sluice_completion *out, uint32_t max);
+/* Those in out are size_bytes each. */
+uint32_t client_ready_take(struct sluice *s, struct sluice_completion *out, size_t size_bytes,
+                           uint32_t max);
 /* Drops the ready completions of c. */
 void client_ready_drop(struct sluice *s, const struct sluice_conn *c);
 /* The daemon is gone: every op completes with -ENOTCONN, in order of submission. */

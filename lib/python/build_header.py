@@ -28,8 +28,10 @@ def _constant(text: str) -> int:
 
 
 def declarations(header: str) -> str:
-    """What cffi can read of a public header: declarations, and constants as numbers."""
+    """What cffi can read of a public header: declarations, and constants as numbers. An inline function is not in the
+    library."""
     text = re.sub(r"/\*.*?\*/", " ", header, flags=re.DOTALL)
+    text = re.sub(r"^static inline .*?^\}$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"^#ifdef __cplusplus\n.*?^#endif$", "", text, flags=re.DOTALL | re.MULTILINE)
     lines = []
     for line in (line.rstrip() for line in text.split("\n")):

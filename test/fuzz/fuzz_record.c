@@ -62,7 +62,8 @@ int __wrap_sluice_recv(struct sluice_conn *c, void *data, uint64_t len, uint64_t
 int __wrap_sluice_send(struct sluice_conn *c, const void *data, uint64_t len, uint64_t user);
 int __wrap_sluice_shutdown(struct sluice_conn *c, uint64_t user);
 int __wrap_sluice_conn_close(struct sluice_conn *c);
-void __wrap_sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out);
+void __wrap_sluice_conn_stats_sized(const struct sluice_conn *c, struct sluice_stats *out,
+                                    size_t size_bytes);
 int __wrap_sluice_peer(const struct sluice_conn *c, char *name, size_t name_len);
 int __wrap_say_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int __wrap_result_queue_add(struct result_queue *a, uint64_t file, enum record_code code,
@@ -110,8 +111,10 @@ int __wrap_sluice_conn_close(struct sluice_conn *c)
     return 0;
 }
 
-void __wrap_sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out)
+void __wrap_sluice_conn_stats_sized(const struct sluice_conn *c, struct sluice_stats *out,
+                                    size_t size_bytes)
 {
+    CHECK(size_bytes == sizeof *out);
     *out = (struct sluice_stats){0};
     strcpy(out->peer, "10.0.0.2");
 }

@@ -52,8 +52,8 @@ def library(build: str) -> ctypes.CDLL:
         getattr(lib, name).argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64,
                                        ctypes.c_uint64]
     lib.sluice_shutdown.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
-    lib.sluice_poll.argtypes = [ctypes.c_void_p, ctypes.POINTER(Completion), ctypes.c_uint32,
-                                ctypes.c_int]
+    lib.sluice_poll_sized.argtypes = [ctypes.c_void_p, ctypes.POINTER(Completion), ctypes.c_size_t,
+                                      ctypes.c_uint32, ctypes.c_int]
     return lib
 
 
@@ -94,7 +94,7 @@ class Raw:
 
     def poll(self, timeout_ms: int = 100) -> None:
         c = Completion()
-        n = self.lib.sluice_poll(self.session, ctypes.byref(c), 1, timeout_ms)
+        n = self.lib.sluice_poll_sized(self.session, ctypes.byref(c), ctypes.sizeof(c), 1, timeout_ms)
         self.check(n)
         if n == 1:
             if c.op == OP_RECV and c.status == 0:

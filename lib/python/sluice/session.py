@@ -207,7 +207,7 @@ class Connection(_Closing):
         """Rates, counters and state."""
         out = ffi.new("struct sluice_stats *")
         with self._session._handle:
-            lib.sluice_conn_stats(self._open_pointer(), out)
+            lib.sluice_conn_stats_sized(self._open_pointer(), out, ffi.sizeof(out[0]))
         fields = {name: getattr(out, name) for name in Stats.__dataclass_fields__}
         fields.update(state=State(out.state), peer=text_of(out.peer))
         return Stats(**fields)
@@ -545,13 +545,13 @@ class Session(_Closing):
         found: list[tuple[int, int, int]] = []  # (user, length, status)
         gone: SluiceError | None = None
         with self._handle as s:
-            n = lib.sluice_poll(s, self._completions, _BATCH, _milliseconds(deadline))
+            n = self._poll(s, _milliseconds(deadline))
             while n > 0:
                 some = [(c.user, c.len, c.status) for c in self._completions[0:n]]
                 found += some
                 if n < _BATCH and all(status != -errno.ENOTCONN for _, _, status in some):
                     break
-                n = lib.sluice_poll(s, self._completions, _BATCH, 0)  # more of them, or word that the daemon is gone
+                n = self._poll(s, 0)  # more of them, or word that the daemon is gone
             if n < 0 and not found:
                 raise self._handle.error(n)
             if n < 0:
@@ -560,6 +560,9 @@ class Session(_Closing):
             ended = [self._end(user, length, status, gone) for user, length, status in found]
         _call_back(ended)
         return ended
+
+    def _poll(self, s: Any, timeout_ms: int) -> int:
+        return int(lib.sluice_poll_sized(s, self._completions, ffi.sizeof(self._completions[0]), _BATCH, timeout_ms))
 
     def _end(self, user: int, length: int, status: int, gone: SluiceError | None) -> Request:
         """gone: the daemon's end, if that ended it."""

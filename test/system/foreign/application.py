@@ -40,7 +40,7 @@ def _library(daemon: Daemon) -> ctypes.CDLL:
             "accept": [pointer, ctypes.c_uint16, ctypes.c_uint32, u64, pointer],
             "send": [pointer, pointer, u64, u64], "recv": [pointer, pointer, u64, u64],
             "shutdown": [pointer, u64], "conn_close": [pointer],
-            "poll": [pointer, pointer, ctypes.c_uint32, ctypes.c_int]}.items():
+            "poll_sized": [pointer, pointer, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_int]}.items():
         getattr(library, "sluice_" + name).argtypes = types
     return library
 
@@ -104,7 +104,7 @@ class Application:
     def poll(self) -> list[Completion]:
         """All completions so far, the new ones too."""
         some = (_Completion * 32)()
-        count = self.library.sluice_poll(self.session, some, len(some), 0)
+        count = self.library.sluice_poll_sized(self.session, some, ctypes.sizeof(_Completion), len(some), 0)
         self._check(count)
         self.done += [Completion(c.op, c.user, c.len, errno.errorcode[-c.status] if c.status else "ok")
                       for c in some[:count]]

@@ -79,7 +79,7 @@ class FakeLibrary:
     def sluice_fd(self, s: Any) -> int:
         return self.fd
 
-    def sluice_poll(self, s: Any, out: Any, most: int, timeout_ms: int) -> int:
+    def sluice_poll_sized(self, s: Any, out: Any, size: int, most: int, timeout_ms: int) -> int:
         """Every request has ended, or none."""
         if self.holds:
             return 0
