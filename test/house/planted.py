@@ -218,6 +218,7 @@ class Fault:
 SCENE = "python3 -B test/system/run.py --build build $HUGE --only "  # HUGE: --huge, where there are hugepages
 PROGRAMS = "build: programs"
 PYTHON_PACKAGE = (PROGRAMS + " python examples/buffer",)  # the example needs the shared library
+SHARED_LIBRARY = ("build: examples/buffer",)
 TIDY = "python3 -B scripts/stages/tidy.py build 1 ^lib/base/span.c"
 LAB = "python3 -B test/lab/lab_test.py build/app/lab/sluice-lab . "
 ASAN = "build-asan: programs"
@@ -564,6 +565,21 @@ FAULTS = [
           "        if op == Op.SEND:\n            copy = self._session.alloc(len(data))\n            copy[:] = data\n"
           "            data = copy\n        pinned = ffi.from_buffer(data)\n",
           SCENE + "'no process copies'", r"the process grew by \d+ bytes", PYTHON_PACKAGE),
+    Fault("libsluice.so exports an internal function",
+          "the version script exported whatever began with sluice_",
+          "lib/client/libsluice.map", "        sluice_version;\n", "        sluice_version;\n        client_pump;\n",
+          "/usr/bin/python3 -B test/unit/client/exports_test.py build/lib/client/libsluice.so.0",
+          "take them out of libsluice.map", SHARED_LIBRARY),
+    Fault("a field moves within a struct of libsluice",
+          "nothing knew what the structs had been",
+          "lib/client/sluice.h", "    uint64_t rtt_ns;\n", "    uint64_t planted, rtt_ns;\n",
+          "/usr/bin/python3 -B test/unit/client/abi_test.py build/lib/client/libsluice.so.0 build/lib/sluice_version.h",
+          "Programs that are linked with the reference would break", SHARED_LIBRARY),
+    Fault("libsluice writes beyond a struct of an older program",
+          "none: no public struct has grown yet",
+          "lib/client/sized.c", "memcpy(out, in, both_bytes)", "memcpy(out, in, in_bytes)",
+          "build/test/unit/client/test_client --gtest_filter=SizedTest.*", "FAILED .*StatsOfAnOlderProgram",
+          ("build: test/unit/client/test_client",)),
 ]
 
 
