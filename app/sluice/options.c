@@ -11,6 +11,8 @@
 #include "console/text.h"
 #include "sluice/say.h"
 
+#define KEEP_MAX_NS (365ull * 24 * 3600 * 1000000000)
+
 bool options_take(struct options *o, int value)
 {
     switch (value) {
@@ -114,6 +116,15 @@ int options_duration(const char *name, uint64_t min_ns, uint64_t max_ns, uint64_
     if (*ns >= min_ns && *ns <= max_ns)
         return SAY_OK;
     return options_outside(name, value_time_text(min_ns, least), value_time_text(max_ns, most));
+}
+
+int options_keep(uint32_t *keep_s)
+{
+    uint64_t ns = 0;
+    int code = options_duration("--keep-partial", 0, KEEP_MAX_NS, &ns);
+
+    *keep_s = (uint32_t)(ns / 1000000000);
+    return code;
 }
 
 int options_refused(const char *command, char *const *argv, int value)

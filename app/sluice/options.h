@@ -51,6 +51,9 @@ const char *options_socket(const struct options *o);
 int options_number(const char *name, uint64_t min, uint64_t max, uint64_t *value);
 int options_size(const char *name, uint64_t min, uint64_t max, uint64_t *bytes);
 int options_duration(const char *name, uint64_t min_ns, uint64_t max_ns, uint64_t *ns);
+/* The time of --keep-partial, in seconds. */
+#define OPTIONS_KEEP_S (24u * 3600) /* its default */
+int options_keep(uint32_t *keep_s);
 
 /* Prints the option that getopt_long() refused. command: its name, as "send"; value: what
  * getopt_long() returned, '?' or ':'. Returns SAY_USAGE. */

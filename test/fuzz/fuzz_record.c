@@ -29,7 +29,7 @@
 #define SLOTS       2u
 #define STEPS_MAX   60
 #define REQUEST_MAX 8192u
-#define FILE_MAX    (256u << 10) /* bytes that the receiver takes */
+#define FILE_MAX    FUZZ_LEFT_BYTES /* bytes that the receiver takes */
 
 struct fuzz_record_counts fuzz_record_counts;
 
@@ -40,7 +40,7 @@ struct run {
     uint8_t request[REQUEST_MAX];
     uint32_t len;
     /* as the sender knows it */
-    uint64_t file, at;
+    uint64_t file, at, asked;
     struct digest *digest;
     /* as libsluice knows it */
     uint64_t sending[RESULT_QUEUE_SLOTS];
@@ -92,7 +92,9 @@ int __wrap_sluice_send(struct sluice_conn *c, const void *data, uint64_t len, ui
     CHECK(c == CONN && run.n_sending < RESULT_QUEUE_SLOTS && len <= RECORD_ANSWER_MAX);
     for (uint64_t at = 0; at < len; at += RECORD_HEADER_BYTES + r.len_bytes) {
         CHECK(record_decode((const uint8_t *)data + at, len - at, &r, &why) == 0);
-        CHECK(r.type == RECORD_RESULT);
+        CHECK(r.type == RECORD_RESULT || r.type == RECORD_ANSWER || r.type == RECORD_HAVE);
+        fuzz_record_counts.decoded[r.type]++;
+        fuzz_record_counts.told += r.type == RECORD_HAVE ? r.len_bytes / RECORD_HASH_BYTES : 0;
     }
     run.sending[run.n_sending++] = user;
     return 0;
@@ -163,6 +165,8 @@ static int entry_remove(const char *path, const struct stat *st, int type, struc
     if (at->level == 0)
         return 0;
     CHECK(type == FTW_F || type == FTW_DP || type == FTW_DNR);
+    if (run.destination.keep_s > 0 && strstr(path, ".part-") != NULL)
+        return unlink(path);
     CHECK(type != FTW_F || run.received-- > 0);
     return type == FTW_F ? unlink(path) : rmdir(path);
 }
@@ -229,15 +233,26 @@ static void record_fill(struct record *r, uint8_t *data)
     switch (r->type) {
     case RECORD_OFFER:
     case RECORD_DIR:
+    case RECORD_ASK:
         r->mode = (uint32_t)input_u16(in) & 07777;
         r->mtime_s = (int64_t)input_number(in);
-        r->file = run.file + 1;
+        r->file = (r->type == RECORD_ASK ? run.asked : run.file) + 1;
         r->len_bytes = input_u8(in) % 64;
         input_bytes(in, data, r->len_bytes);
         if (r->type == RECORD_DIR)
             return;
-        r->flags = r->mode & 1 ? RECORD_SIZE_UNKNOWN : 0;
-        r->size = r->flags != 0 ? 0 : input_number(in);
+        if (r->type == RECORD_OFFER)
+            r->flags = r->mode & 1 ? RECORD_SIZE_UNKNOWN : r->mode & 2 ? RECORD_RESUME : 0;
+        r->size = r->flags == RECORD_SIZE_UNKNOWN ? 0 : input_number(in);
+        return;
+    case RECORD_KEEP:
+        r->offset = run.at;
+        r->size = (uint64_t)(input_u8(in) % 4) * RECORD_CHUNK_BYTES;
+        return;
+    case RECORD_HAVE:
+        r->flags = RECORD_LAST;
+        r->len_bytes = RECORD_HASH_BYTES;
+        memset(data, 'h', r->len_bytes);
         return;
     case RECORD_DATA:
         r->offset = run.at;
@@ -265,6 +280,26 @@ static void record_fill(struct record *r, uint8_t *data)
     }
 }
 
+/* The content of what an interrupted transfer has left. */
+static const uint8_t left[FUZZ_LEFT_BYTES - 1];
+
+static void part_left(void)
+{
+    struct record offer = {
+        .type = RECORD_OFFER, .size = FUZZ_LEFT_BYTES, .mtime_s = FUZZ_LEFT_TIME};
+    const struct destination *k = &run.destination;
+    struct part_name name;
+    int fd;
+
+    if (k->kind == DESTINATION_STREAM || k->keep_s == 0)
+        return;
+    part_name_make(&name, run.receiver.part.chunk, "peer b",
+                   k->kind == DESTINATION_FILE ? k->base : FUZZ_LEFT_NAME, &offer);
+    fd = openat(k->dir_fd, name.text, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && ftruncate(fd, sizeof left) == 0);
+    close(fd);
+}
+
 /* Makes a right record wrong. */
 static void record_spoil(struct record *r, uint8_t step)
 {
@@ -274,7 +309,8 @@ static void record_spoil(struct record *r, uint8_t step)
         r->file ^= input_number(&run.in);
     if (step & 0x20)
         by = input_number(&run.in);
-    r->offset ^= r->type == RECORD_DATA || r->type == RECORD_HOLE ? by : 0;
+    if (r->type == RECORD_DATA || r->type == RECORD_HOLE || r->type == RECORD_KEEP)
+        r->offset ^= by;
     r->size ^= by;
     r->hash[by % RECORD_HASH_BYTES] ^= (uint8_t)by;
 }
@@ -284,6 +320,7 @@ static void sender_follow(const struct record *r, const uint8_t *data)
 {
     if (r->type == RECORD_OFFER || r->type == RECORD_DIR)
         run.file++;
+    run.asked += r->type == RECORD_ASK;
     if (r->type == RECORD_OFFER) {
         run.at = 0;
         digest_reset(run.digest);
@@ -293,18 +330,26 @@ static void sender_follow(const struct record *r, const uint8_t *data)
     } else if (r->type == RECORD_HOLE && r->size <= FILE_MAX) {
         digest_zeros(run.digest, r->size);
         run.at += r->size;
+    } else if (r->type == RECORD_KEEP && r->size <= FILE_MAX) {
+        for (uint64_t i = 0; i < r->size; i += RECORD_CHUNK_BYTES)
+            digest_update(run.digest, left, RECORD_CHUNK_BYTES);
+        run.at += r->size;
+        fuzz_record_counts.resumed +=
+            r->size > 0 && r->offset + r->size <= run.receiver.part.hashed_bytes;
     }
 }
 
-static void record_add(uint8_t step)
+static void record_add(enum record_type type, uint8_t step)
 {
-    struct record r = {.type = step & 15, .file = run.file};
+    struct record r = {.type = (uint8_t)type, .file = run.file};
     uint8_t *header = run.request + run.len, *data = header + RECORD_HEADER_BYTES;
 
     if (REQUEST_MAX - run.len < RECORD_HEADER_BYTES + 4096)
         return;
     if (r.type == RECORD_END_ALL)
         r.file = 0;
+    if (r.type == RECORD_ANSWER)
+        r.file = run.asked;
     record_fill(&r, data);
     sender_follow(&r, data);
     record_spoil(&r, step);
@@ -386,9 +431,16 @@ static void step_run(uint8_t step)
     case RECORD_STEP_BROKEN:
         receives_end(-ECONNRESET);
         return;
+    case RECORD_STEP_RESUME:
+        step = input_u8(&run.in);
+        record_add((enum record_type)(RECORD_ASK + (step & 3)), step);
+        return;
+    case RECORD_STEP_LEFT:
+        part_left();
+        return;
     default:
         if ((step & 15) <= RECORD_RESULT)
-            record_add(step);
+            record_add((enum record_type)(step & 15), step);
     }
 }
 
@@ -402,6 +454,7 @@ static void destination_make(struct destination *k, uint8_t how, const char *ins
                               .stream_fd = stream,
                               .base = "file",
                               .overwrite = how & 4,
+                              .keep_s = how & 8 ? 3600 : 0,
                               .max_bytes = FILE_MAX,
                               .mask = 022};
     k->dir_fd = open(inside, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

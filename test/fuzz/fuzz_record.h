@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The counts of the fuzz target of the receiver of files. Its input: a byte of the destination
- * (bits 0 and 1: an enum destination_kind; bit 2: files are replaced), then a program of steps that
+ * (bits 0 and 1: an enum destination_kind; bit 2: files are replaced; bit 3: what interrupted
+ * transfers leave is kept), then a program of steps that
  * fill a request with records. Bits 0 to 3 of a step are an enum record_step.
  */
 #ifndef SLUICE_TEST_FUZZ_RECORD_H
@@ -20,10 +21,20 @@ enum record_step {
     RECORD_STEP_SENT,     /* what was answered has been sent */
     RECORD_STEP_NO_MORE,  /* the sender has shut down */
     RECORD_STEP_BROKEN,   /* the connection has failed */
+    RECORD_STEP_RESUME, /* a byte, whose bits 0 and 1 name a record: ASK, ANSWER, HAVE, KEEP; bits 4
+                           to 7 as in a step */
+    RECORD_STEP_LEFT,   /* an interrupted transfer has left a part of FUZZ_LEFT */
 };
 
+/* A file of which a part may be there: its OFFER has this name, size and time. */
+#define FUZZ_LEFT_NAME  "l"
+#define FUZZ_LEFT_BYTES ((2u << 20) + 1)
+#define FUZZ_LEFT_TIME  5
+
 struct fuzz_record_counts {
-    uint64_t decoded[10]; /* by enum record_type */
+    uint64_t decoded[16]; /* by enum record_type */
+    uint64_t told;        /* chunks whose hashes were told */
+    uint64_t resumed;     /* files of which a part was kept */
     uint64_t refused;     /* bytes that are no record */
     uint64_t broken;      /* connections that ended because of a record */
     uint64_t results[16]; /* by enum record_code */

@@ -10,6 +10,7 @@
 
 #define DIR            DESTINATION_DIR
 #define REPLACE        4
+#define KEPT           8
 #define WRONG_FILE     0x10
 #define WRONG          0x20
 #define PATCHED        0x40
@@ -27,6 +28,14 @@
 #define SENT           RECORD_STEP_SENT
 #define NO_MORE        RECORD_STEP_NO_MORE
 #define SIZE_HUGE      0xf3, 0xff, 0xff, 0xff, 0xff
+/* FUZZ_LEFT: an OFFER that resumes it (mode 0646), and the records about it */
+#define LEFT_SIZE      0xf3, 0, 0x20, 0, 1
+#define LEFT_OFFER     RECORD_OFFER, 1, 0xa6, FUZZ_LEFT_TIME, 1, 'l', LEFT_SIZE
+#define ASK            RECORD_STEP_RESUME, 0, 1, 0xa4, FUZZ_LEFT_TIME, 1, 'l', LEFT_SIZE
+#define ANSWER         RECORD_STEP_RESUME, 1
+#define HAVE           RECORD_STEP_RESUME, 2
+#define KEEP(chunks)   RECORD_STEP_RESUME, 3, chunks
+#define LEFT           RECORD_STEP_LEFT
 
 const uint64_t golden_runs = 8000;
 
@@ -63,6 +72,19 @@ static const struct fuzz_golden goldens[] = {
     GOLDEN(DIR, OFFER(9), DATA(4), SEND, RECORD_STEP_BROKEN),
     GOLDEN(DIR, OFFER(9), DATA(4), SEND, NO_MORE),
     GOLDEN(DIR, NAMED('x', 0), END, SEND, SENT, RECORD_STEP_BROKEN),
+    /* what is there of a file: nothing, a part, all of it; it is kept, or not */
+    GOLDEN(DIR, ASK, SEND, SENT, LEFT_OFFER, SEND, SENT, KEEP(1), SEND),
+    GOLDEN(DIR | KEPT, LEFT, ASK, SEND, SENT, LEFT_OFFER, SEND, SENT, KEEP(2), DATA(1), END, ASK,
+           ALL, SEND, SENT, NO_MORE),
+    GOLDEN(DIR | KEPT, LEFT, LEFT_OFFER, SEND, SENT, KEEP(1), HOLE(0xf3), 0, 0x10, 0, 1, END, ALL,
+           SEND, SENT, NO_MORE),
+    GOLDEN(DIR | KEPT, LEFT, LEFT_OFFER, SEND, DATA(4), SEND, RECORD_STEP_BROKEN),
+    GOLDEN(DESTINATION_FILE | KEPT, LEFT, LEFT_OFFER, SEND, KEEP(2), DATA(1), END, ALL, SEND, SENT),
+    GOLDEN(DIR | KEPT, LEFT, LEFT_OFFER, SEND, KEEP(3), SEND),
+    GOLDEN(DIR | KEPT, LEFT, LEFT_OFFER, ASK, SEND),
+    GOLDEN(DIR | KEPT, ASK, RECORD_STEP_RESUME, WRONG_FILE, 1, 0xa4, 5, 1, 'l', 1, 2, SEND),
+    GOLDEN(DIR, HAVE, SEND),
+    GOLDEN(DIR, ASK, ANSWER, SEND),
     GOLDEN(DIR, RECORD_OFFER, 1, 0xa4, 5, 4, '.', '.', '/', 'x', 0, END, ALL, SEND),
     GOLDEN(DIR, RECORD_OFFER, 1, 0xa4, 5, 4, '/', 't', '/', '\n', 0, END, ALL, SEND),
 };
@@ -79,8 +101,9 @@ void golden_check(void)
                                                RECORD_EXISTS,  RECORD_TOO_LARGE};
     const struct fuzz_record_counts *c = &fuzz_record_counts;
 
-    for (int i = RECORD_OFFER; i <= RECORD_RESULT; i++)
-        CHECK(c->decoded[i] > 0);
+    for (int i = RECORD_OFFER; i < RECORD_TYPES; i++)
+        CHECK(c->decoded[i] > 0 || i == RECORD_TOKEN);
+    CHECK(c->told >= 10 && c->resumed >= 3);
     for (size_t i = 0; i < sizeof reached / sizeof reached[0]; i++)
         CHECK(c->results[reached[i]] > 0);
     CHECK(c->refused >= 3 && c->broken >= 10 && c->whole >= 6);

@@ -318,6 +318,19 @@ FAULTS = [
           "no test played a far end that breaks the order",
           "app/sluice/cp/far.c", "(where && !f->receives)", "(where && f->ended)",
           FILES + "'Far*'", "FAILED.*OutOfOrder", (TEST_SLUICE,)),
+    Fault("a part that another process writes to is resumed",
+          "both processes would write to one file",
+          "app/sluice/files/part_name.c", "if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_ours", "if (is_ours",
+          FILES + "'Resume*'", "FAILED.*APartThatIsBeingWritten", (TEST_SLUICE,)),
+    Fault("a sender is told what another one has sent",
+          "the name of a part followed from the file alone",
+          "app/sluice/files/part_name.c", "    digest_update(digest, owner, strlen(owner) + 1);\n", "",
+          FILES + "'Resume*'", "FAILED.*OnlyThisFileOfThisSender", (TEST_SLUICE,)),
+    Fault("chunks are kept of which the sender has no hash",
+          "a sender could keep what it has never seen",
+          "app/sluice/transfer/incoming_record.c",
+          "r->type == RECORD_KEEP && r->offset + r->size > in->part.hashed_bytes", "false",
+          FILES + "'Incoming*'", "FAILED.*AskedAndKeptInOrder", (TEST_SLUICE,)),
 
     # ---- test/fuzz
 

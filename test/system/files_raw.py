@@ -15,7 +15,7 @@ REQUEST_MAX = 64 + (4 << 20)
 def record(kind: int, file: int = 0, data: bytes = b"", mode: int = 0, offset: int = 0, size: int = 0,
            tail: bytes = bytes(24)) -> bytes:
     """A record's bytes; the values may be wrong."""
-    head = struct.pack(">IBBHIIQQQ", 0x534c5546, 1, kind, 0, len(data), mode, file, offset, size)
+    head = struct.pack(">IBBHIIQQQ", 0x534c5546, 2, kind, 0, len(data), mode, file, offset, size)
     return head + tail + data
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A client or a daemon ends in mid-transfer: the other side learns of it in time, and the rest goes on."""
 import json
+import os
 import re
 import signal
 import time
@@ -15,6 +16,8 @@ from testbed.process import Process, Testbed, until
 SILENCE_S = 1.0
 # The configured silence, and time for the check, for the answer to the client and for a busy machine.
 NOTICE_S = SILENCE_S + 3.0
+FILE_BYTES = 96 << 20
+CHUNK_BYTES = 1 << 20  # of what an interrupted transfer has left
 
 
 def _running(testbed: Testbed, context: Context) -> tuple[list[Daemon], list[dict[str, int]], Process, Process]:
@@ -95,6 +98,47 @@ def kill_sending_daemon(testbed: Testbed, context: Context) -> None:
 @scene("kill -9 of the receiving daemon")
 def kill_receiving_daemon(testbed: Testbed, context: Context) -> None:
     _kill_daemon(testbed, context, 1)
+
+
+def _part_bytes(folder: str) -> int:
+    return sum(e.stat().st_size for e in os.scandir(folder) if ".part-" in e.name)
+
+
+@scene("kill -9 of a daemon in a transfer of a file: sluice send --resume sends the rest")
+def resume_after_daemon(testbed: Testbed, context: Context) -> None:
+    a, b = daemons = memif_pair(testbed, context.build, keys={"silence": f"{SILENCE_S:g}s"})
+    source, target = testbed.path("file"), testbed.path("in")
+    data = os.urandom(FILE_BYTES)
+    with open(source, "wb") as f:
+        f.write(data)
+    os.mkdir(target)
+    for victim in daemons:
+        receiver = b.sluice("receiver", "recv", "--once", "-o", target)
+        b.wait_listening(7000)
+        sender = a.sluice("sender", "send", "--buffers", "1", source, ADDR_B)
+        until(lambda: _part_bytes(target) > FILE_BYTES // 8, 30, "a part", 0.0005, process=sender)
+        victim.kill()
+        for end in (sender, receiver):
+            if end.wait(NOTICE_S + 10) == 0:
+                raise TestbedError(f"it succeeds without a daemon\n{end.tail()}")
+        part = _part_bytes(target)
+        victim.start()
+        for daemon in daemons:
+            daemon.wait_link()
+        receiver = b.sluice("receiver", "recv", "--once", "-o", target)
+        b.wait_listening(7000)
+        sender = a.sluice("sender", "send", "--resume", "--json", source, ADDR_B)
+        sender.check(60)
+        receiver.check(30)
+        kept = json.loads(sender.out())["kept_bytes"]
+        if kept != part - part % CHUNK_BYTES or kept == 0:
+            raise TestbedError(f"{kept} of {part} bytes in the part are kept")
+        with open(os.path.join(target, "file"), "rb") as f:
+            if f.read() != data or os.listdir(target) != ["file"]:
+                raise TestbedError(f"the file is wrong, or not alone: {os.listdir(target)}")
+        os.remove(os.path.join(target, "file"))
+    for daemon in daemons:
+        daemon.stop()
 
 
 @scene("the sending daemon is stopped in mid-transfer")

@@ -28,6 +28,10 @@ const char command_cp_help[] =
     "  -r, --recursive     copy directories with their contents\n"
     "      --overwrite     replace existing files (by default they are kept, and the\n"
     "                      exit status is 5 or 6)\n"
+    "      --resume        send only what the other side does not have: what an\n"
+    "                      interrupted copy has left is completed\n"
+    "      --keep-partial TIME  how long to keep what has come of a file when the copy\n"
+    "                      is cut off: 10min, 24h (24h); 0: not at all\n"
     "  -e, --rsh COMMAND   remote shell, with its options ($SLUICE_RSH, or ssh)\n"
     "      --remote-path PROGRAM  sluice on the other host (sluice)\n"
     "      --address ADDRESS  connect to this address of the receiving host (one in a\n"
@@ -52,6 +56,8 @@ const char command_cp_help[] =
 
 enum {
     OPT_OVERWRITE = OPTIONS_OWN,
+    OPT_RESUME,
+    OPT_KEEP,
     OPT_REMOTE_PATH,
     OPT_ADDRESS,
     OPT_PORT,
@@ -67,6 +73,8 @@ static const struct option longs[] = {
     OPTIONS_LONG,
     {"recursive", no_argument, NULL, 'r'},
     {"overwrite", no_argument, NULL, OPT_OVERWRITE},
+    {"resume", no_argument, NULL, OPT_RESUME},
+    {"keep-partial", required_argument, NULL, OPT_KEEP},
     {"rsh", required_argument, NULL, 'e'},
     {"remote-path", required_argument, NULL, OPT_REMOTE_PATH},
     {"address", required_argument, NULL, OPT_ADDRESS},
@@ -127,6 +135,12 @@ static int cp_option(struct cp *c, char **argv, int opt)
         break;
     case OPT_OVERWRITE:
         n->overwrite = true;
+        break;
+    case OPT_RESUME:
+        n->resume = true;
+        break;
+    case OPT_KEEP:
+        code = options_keep(&n->keep_s);
         break;
     case OPT_FSYNC:
         n->fsync = true;
@@ -226,7 +240,7 @@ static int cp_run(struct cp *c, const char *host)
 int command_cp(int argc, char **argv)
 {
     const char *rsh = getenv("SLUICE_RSH");
-    struct cp c = {.near = {.name = "stdin", .buffers = 8},
+    struct cp c = {.near = {.name = "stdin", .buffers = 8, .keep_s = OPTIONS_KEEP_S},
                    .rsh = rsh != NULL && *rsh != 0 ? rsh : "ssh",
                    .remote_path = "sluice"};
     char host[OPERAND_HOST_MAX];

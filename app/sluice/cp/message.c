@@ -69,7 +69,7 @@ int message_decode(struct message *m, const uint8_t *bytes, size_t len, uint8_t 
     return MESSAGE_HEADER_BYTES + m->len_bytes;
 }
 
-/* START: 0 token  16 flags  20 buffers  24 max_bytes  32 service  34 zero (6) */
+/* START: 0 token  16 flags  20 buffers  24 max_bytes  32 service  34 zero (2)  36 keep_s */
 void message_start_encode(uint8_t out[MESSAGE_START_BYTES], const struct message_start *s)
 {
     memset(out, 0, MESSAGE_START_BYTES);
@@ -78,17 +78,17 @@ void message_start_encode(uint8_t out[MESSAGE_START_BYTES], const struct message
     bytes_put_u32(out + 20, s->buffers);
     bytes_put_u64(out + 24, s->max_bytes);
     bytes_put_u16(out + 32, s->service);
+    bytes_put_u32(out + 36, s->keep_s);
 }
 
 int message_start_decode(struct message_start *s, const struct message *m, const char **why)
 {
-    static const uint8_t zero[6];
-
     memcpy(s->token, m->data, sizeof s->token);
     s->flags = bytes_get_u32(m->data + 16);
     s->buffers = bytes_get_u32(m->data + 20);
     s->max_bytes = bytes_get_u64(m->data + 24);
     s->service = bytes_get_u16(m->data + 32);
+    s->keep_s = bytes_get_u32(m->data + 36);
     *why = "unknown flag";
     if ((s->flags & ~(uint32_t)MESSAGE_FLAGS) != 0)
         return -EINVAL;
@@ -102,7 +102,7 @@ int message_start_decode(struct message_start *s, const struct message *m, const
     if ((s->flags & MESSAGE_PULL) != 0 && s->service == 0)
         return -EINVAL;
     *why = "an unused field is not zero";
-    if (memcmp(m->data + 34, zero, sizeof zero) != 0)
+    if (bytes_get_u16(m->data + 34) != 0)
         return -EINVAL;
     return 0;
 }

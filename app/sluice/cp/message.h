@@ -15,7 +15,7 @@
 #include "sluice/files/record.h"
 
 #define MESSAGE_MAGIC        0x534c4350u /* "SLCP" */
-#define MESSAGE_VERSION      1
+#define MESSAGE_VERSION      2
 #define MESSAGE_HEADER_BYTES 8
 #define MESSAGE_DATA_MAX     4095
 #define MESSAGE_BYTES_MAX    (MESSAGE_HEADER_BYTES + MESSAGE_DATA_MAX)
@@ -44,7 +44,8 @@ enum message_flag {
     MESSAGE_GO_BACK_N = 32, /* far sender */
     MESSAGE_ONE_FILE = 64,  /* far sender: the near end takes one file, and no directory */
     MESSAGE_QUIET = 128,    /* the far end sends no NOTE */
-    MESSAGE_FLAGS = 255,
+    MESSAGE_RESUME = 256,   /* far sender: it sends only what the near end does not have */
+    MESSAGE_FLAGS = 511,
 };
 
 struct message {
@@ -59,6 +60,7 @@ struct message_start {
     uint32_t buffers;   /* requests in flight, or posted */
     uint64_t max_bytes; /* of a file, for a far receiver; 0: it decides */
     uint16_t service;   /* of the receiver; 0: a far receiver takes any free one */
+    uint32_t keep_s;    /* how long a far receiver keeps part files; 0: not at all */
 };
 
 /* Writes header and data. Returns how many bytes there are. */

@@ -56,6 +56,7 @@ static int near_order(struct near *n, uint32_t flags, uint16_t service)
         .start = {.flags = flags | (o->common.quiet ? MESSAGE_QUIET : 0),
                   .buffers = o->buffers,
                   .max_bytes = o->pull ? 0 : o->max_bytes,
+                  .keep_s = o->pull ? 0 : o->keep_s,
                   .service = service},
         .paths = o->pull ? o->sources : target,
         .n_paths = o->pull ? o->n_sources : 1,
@@ -110,6 +111,7 @@ static int near_push(struct near *n)
                                 .name = o->name,
                                 .recursive = o->recursive,
                                 .go_back_n = o->go_back_n,
+                                .resume = o->resume,
                                 .slots = o->buffers,
                                 .copy = &n->copy};
     bool many = o->n_sources > 1 || is_directory(o->sources[0]);
@@ -138,7 +140,7 @@ static int pull_ready(void *context, struct sluice *session, uint16_t service)
     struct near *n = context;
     const struct near_options *o = n->options;
     uint32_t flags = MESSAGE_PULL | (o->recursive ? MESSAGE_RECURSIVE : 0) |
-                     (o->go_back_n ? MESSAGE_GO_BACK_N : 0) |
+                     (o->go_back_n ? MESSAGE_GO_BACK_N : 0) | (o->resume ? MESSAGE_RESUME : 0) |
                      (is_directory(o->target) ? 0 : MESSAGE_ONE_FILE);
     int code;
 
@@ -159,6 +161,7 @@ static int near_pull(struct near *n)
                                   .senders = SENDERS,
                                   .count = 1,
                                   .max_bytes = o->max_bytes,
+                                  .keep_s = o->keep_s,
                                   .fsync = o->fsync,
                                   .overwrite = o->overwrite,
                                   .directory =

@@ -22,7 +22,9 @@ struct near_options {
     uint16_t service;              /* of the receiver; 0: any free one */
     uint32_t buffers;
     uint64_t max_bytes; /* of a file; 0: as the receiver decides */
+    uint32_t keep_s;    /* how long the receiver keeps part files; 0: not at all */
     bool recursive, go_back_n, overwrite, fsync;
+    bool resume; /* the sender sends only what the receiver does not have */
 };
 
 /* Copies. Returns an exit code; errors are printed. */

@@ -217,6 +217,7 @@ static int server_receive(struct server *s, const struct options *common)
                                  .senders = SENDERS,
                                  .count = 1,
                                  .max_bytes = t->max_bytes,
+                                 .keep_s = t->keep_s,
                                  .fsync = (t->flags & MESSAGE_FSYNC) != 0,
                                  .overwrite = (t->flags & MESSAGE_OVERWRITE) != 0,
                                  .directory = (t->flags & MESSAGE_DIRECTORY) != 0,
@@ -278,6 +279,7 @@ static int server_send(struct server *s, const struct options *common)
                                .name = "",
                                .recursive = (t->flags & MESSAGE_RECURSIVE) != 0,
                                .go_back_n = (t->flags & MESSAGE_GO_BACK_N) != 0,
+                               .resume = (t->flags & MESSAGE_RESUME) != 0,
                                .slots = t->buffers,
                                .copy = &s->copy};
     int code = sender_check(&o, &s->sender.total_bytes);

@@ -27,6 +27,7 @@ struct destination {
     bool overwrite;     /* replace existing files */
     uint64_t max_bytes; /* of a file, larger ones are refused; 0: no limit */
     bool max_given;     /* by the user; else it is the size of the file system */
+    uint32_t keep_s;    /* how long part files of interrupted transfers are kept; 0: not at all */
     mode_t mask;        /* the umask: permission bits that no file gets */
 };
 

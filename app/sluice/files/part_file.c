@@ -8,30 +8,33 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "sluice/files/name.h"
 #include "sluice/loop.h"
 
-#define PART_FILE_MODE   0777        /* without a sender's setuid and setgid bits */
-#define PART_FILE_SUFFIX (1 + 6 + 8) /* ".", ".part-", digits */
-#define ROOM_MS          50          /* so often a full pipe lets other things be heard */
+#define PART_FILE_MODE 0777 /* without a sender's setuid and setgid bits */
+#define ROOM_MS        50   /* so often a full pipe lets other things be heard */
 
 int part_file_init(struct part_file *p)
 {
     memset(p, 0, sizeof *p);
     p->fd = p->dir_fd = -1;
     p->digest = digest_create();
-    return p->digest == NULL ? -ENOMEM : 0;
+    p->chunk = digest_create();
+    if (p->digest != NULL && p->chunk != NULL)
+        return 0;
+    part_file_fini(p);
+    return -ENOMEM;
 }
 
 void part_file_fini(struct part_file *p)
 {
     part_file_discard(p);
     digest_destroy(p->digest);
-    p->digest = NULL;
+    digest_destroy(p->chunk);
+    p->digest = p->chunk = NULL;
 }
 
 static enum record_code part_file_code(int err)
@@ -65,25 +68,35 @@ static enum record_code part_file_failed(struct part_file *p, const char *what, 
     return part_file_code(err);
 }
 
-/* Makes the temporary file in the final directory. 0 or a negative errno. */
+/* Makes or opens the temporary file in the final directory. 0 or a negative errno. */
 static int part_file_create(struct part_file *p)
 {
-    uint32_t digits;
-    int tries;
+    struct stat st;
+    bool resume = (p->offer.flags & RECORD_RESUME) != 0;
 
-    for (tries = 0; tries < 100; tries++) {
-        if (getrandom(&digits, sizeof digits, 0) != sizeof digits)
-            return -EIO;
-        snprintf(p->temporary, sizeof p->temporary, ".%.*s.part-%08" PRIx32,
-                 NAME_MAX - PART_FILE_SUFFIX, p->base, digits);
-        p->fd = openat(p->dir_fd, p->temporary,
-                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (p->fd >= 0)
-            return 0;
-        if (errno != EEXIST)
-            return -errno;
+    part_name_make(&p->temporary, p->digest, p->owner, p->base, &p->offer);
+    digest_reset(p->digest);
+    p->fd = part_name_open(&p->temporary, p->dir_fd, p->base, resume);
+    if (p->fd >= 0 && fstat(p->fd, &st) == 0) {
+        uint64_t bytes = (uint64_t)st.st_size;
+
+        bytes = bytes < p->offer.size ? bytes : p->offer.size;
+        p->old_bytes = bytes - bytes % RECORD_CHUNK_BYTES;
     }
-    return -EIO;
+    return p->fd < 0 ? p->fd : 0;
+}
+
+/* Removes what transfers that ended long ago have left in the directory, once for each directory in
+ * which files of some size are received. */
+static void part_file_clean(struct part_file *p)
+{
+    struct stat st;
+
+    if (p->offer.size < RECORD_CHUNK_BYTES || fstat(p->dir_fd, &st) < 0 ||
+        (st.st_dev == p->cleaned.st_dev && st.st_ino == p->cleaned.st_ino))
+        return;
+    p->cleaned = st;
+    part_name_clean(p->dir_fd, p->destination->keep_s);
 }
 
 /* Checks early whether the final name is taken; otherwise only the rename at the end would notice.
@@ -103,7 +116,7 @@ static int part_file_vacant(const struct part_file *p)
  * must not be replaced. */
 static int part_file_rename(const struct part_file *p)
 {
-    const char *from = p->temporary;
+    const char *from = p->temporary.text;
     int fd = p->dir_fd;
 
     if (p->destination->overwrite)
@@ -130,15 +143,60 @@ static enum record_code part_file_fits(struct part_file *p, uint64_t bytes)
     return RECORD_TOO_LARGE;
 }
 
+/* Opens the directory that gets the file, and sets its name in there. 0 or a negative errno. */
+static int part_file_place(struct part_file *p, const char *name, struct made_dirs *made)
+{
+    const struct destination *d = p->destination;
+    const char *base = d->base;
+
+    if (d->kind == DESTINATION_DIR)
+        p->dir_fd = name_parent(d->dir_fd, name, &base, made);
+    else
+        p->dir_fd = fcntl(d->dir_fd, F_DUPFD_CLOEXEC, 0);
+    if (p->dir_fd < 0)
+        return d->kind == DESTINATION_DIR ? p->dir_fd : -errno;
+    snprintf(p->base, sizeof p->base, "%s", base);
+    return 0;
+}
+
+static void part_file_unplace(struct part_file *p)
+{
+    if (p->dir_fd >= 0)
+        close(p->dir_fd);
+    p->dir_fd = -1;
+}
+
+uint64_t part_file_ask(struct part_file *p, struct destination *destination, const char *name,
+                       const struct record *ask, bool *whole)
+{
+    uint64_t bytes = 0;
+    struct stat st;
+
+    *whole = false;
+    p->destination = destination;
+    if (destination->kind == DESTINATION_STREAM || part_file_place(p, name, NULL) < 0)
+        return 0;
+    if (fstatat(p->dir_fd, p->base, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        *whole = S_ISREG(st.st_mode) && (uint64_t)st.st_size == ask->size &&
+                 st.st_mtim.tv_sec == ask->mtime_s && st.st_mtim.tv_nsec == (int64_t)ask->mtime_ns;
+    if (!*whole) {
+        part_name_make(&p->temporary, p->digest, p->owner, p->base, ask);
+        bytes = part_name_bytes(&p->temporary, p->dir_fd);
+        bytes = bytes < ask->size ? bytes : ask->size;
+    }
+    p->temporary.text[0] = 0;
+    part_file_unplace(p);
+    return bytes - bytes % RECORD_CHUNK_BYTES;
+}
+
 enum record_code part_file_open(struct part_file *p, struct destination *destination,
                                 const char *name, const struct record *offer)
 {
-    const char *base = destination->base;
     int err;
 
     p->destination = destination;
     p->offer = *offer;
-    p->at_bytes = p->hole_bytes = 0;
+    p->at_bytes = p->hole_bytes = p->kept_bytes = p->old_bytes = p->hashed_bytes = 0;
     digest_reset(p->digest);
     p->why[0] = 0;
     if (part_file_fits(p, offer->size) != RECORD_OK)
@@ -152,20 +210,16 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
         p->open = true;
         return RECORD_OK;
     }
-    if (destination->kind == DESTINATION_DIR)
-        p->dir_fd = name_parent(destination->dir_fd, name, &base, &p->made);
-    else
-        p->dir_fd = fcntl(destination->dir_fd, F_DUPFD_CLOEXEC, 0);
-    if (p->dir_fd < 0)
-        return part_file_failed(p, "its directory",
-                                destination->kind == DESTINATION_DIR ? -p->dir_fd : errno);
-    snprintf(p->base, sizeof p->base, "%s", base);
+    err = part_file_place(p, name, &p->made);
+    if (err < 0)
+        return part_file_failed(p, "its directory", -err);
+    part_file_clean(p);
     err = part_file_vacant(p);
     if (err == 0)
         err = part_file_create(p);
     if (err < 0) {
-        close(p->dir_fd);
-        p->dir_fd = -1;
+        p->temporary.text[0] = 0;
+        part_file_unplace(p);
         return err == -EEXIST ? RECORD_EXISTS : part_file_failed(p, "cannot be created", -err);
     }
     p->open = true;
@@ -224,6 +278,15 @@ enum record_code part_file_write(struct part_file *p, const uint8_t *data, uint3
     return err < 0 ? part_file_failed(p, "writing", -err) : RECORD_OK;
 }
 
+/* Bytes that the file has, if it is resumed. */
+static uint64_t part_file_left(const struct part_file *p)
+{
+    struct stat st;
+
+    return (p->offer.flags & RECORD_RESUME) != 0 && fstat(p->fd, &st) == 0 ? (uint64_t)st.st_size
+                                                                           : 0;
+}
+
 enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes)
 {
     static const uint8_t zeros[65536];
@@ -231,8 +294,12 @@ enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes)
 
     digest_zeros(p->digest, len_bytes);
     p->hole_bytes += len_bytes;
-    if (p->fd >= 0) {
-        p->at_bytes += len_bytes; /* not written: the file grows over the hole */
+    /* Not written: the file grows over the hole. What an interrupted transfer has left there goes.
+     */
+    if (p->fd >= 0 && (p->at_bytes >= part_file_left(p) ||
+                       fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                 (off_t)p->at_bytes, (off_t)len_bytes) == 0)) {
+        p->at_bytes += len_bytes;
         return RECORD_OK;
     }
     while (len_bytes > 0 && err == 0) {
@@ -242,6 +309,75 @@ enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes)
         len_bytes -= n;
     }
     return err < 0 ? part_file_failed(p, "writing", -err) : RECORD_OK;
+}
+
+/* Reads the piece at `at`. Returns its bytes, or a negative errno. */
+static int64_t part_file_read(const struct part_file *p, uint8_t *to, uint64_t len, uint64_t at)
+{
+    ssize_t n;
+
+    do
+        n = pread(p->fd, to, len, (off_t)at);
+    while (n < 0 && errno == EINTR && loop_code() == 0);
+    return n < 0 ? -errno : n == 0 ? -ENODATA : n;
+}
+
+static uint8_t piece[DIGEST_PIECE_BYTES]; /* read to be hashed */
+
+enum record_code part_file_keep(struct part_file *p, uint64_t len_bytes)
+{
+    uint64_t end = p->at_bytes + len_bytes;
+
+    while (p->at_bytes < end) {
+        uint64_t want = end - p->at_bytes < sizeof piece ? end - p->at_bytes : sizeof piece;
+        int64_t n = part_file_read(p, piece, want, p->at_bytes);
+
+        if (n < 0)
+            return part_file_failed(p, "reading what was there", (int)-n);
+        digest_update(p->digest, piece, (uint64_t)n);
+        p->at_bytes += (uint64_t)n;
+        p->kept_bytes += (uint64_t)n;
+    }
+    return RECORD_OK;
+}
+
+/* Hashes the chunk at `at`. 0 or a negative errno. */
+static int part_file_chunk(const struct part_file *p, uint64_t at, uint8_t hash[RECORD_HASH_BYTES])
+{
+    uint64_t end = at + RECORD_CHUNK_BYTES;
+
+    digest_reset(p->chunk);
+    while (at < end) {
+        uint64_t want = end - at < sizeof piece ? end - at : sizeof piece;
+        int64_t n = part_file_read(p, piece, want, at);
+
+        if (n < 0)
+            return (int)n;
+        digest_update(p->chunk, piece, (uint64_t)n);
+        at += (uint64_t)n;
+    }
+    digest_value(p->chunk, hash);
+    return 0;
+}
+
+uint32_t part_file_hash(struct part_file *p, uint8_t *hashes, uint32_t max, uint64_t *offset)
+{
+    uint64_t at = p->at_bytes + RECORD_CHUNK_BYTES - 1;
+    uint32_t n;
+
+    at -= at % RECORD_CHUNK_BYTES;
+    if (p->hashed_bytes < at) /* the sender did not wait for these hashes */
+        p->hashed_bytes = at;
+    *offset = p->hashed_bytes;
+    for (n = 0; n < max && !part_file_hashed(p) && p->hashed_bytes < p->at_bytes + PART_FILE_AHEAD;
+         n++) {
+        if (part_file_chunk(p, p->hashed_bytes, hashes + n * RECORD_HASH_BYTES) < 0) {
+            p->old_bytes = p->hashed_bytes; /* the rest is sent again */
+            break;
+        }
+        p->hashed_bytes += RECORD_CHUNK_BYTES;
+    }
+    return n;
 }
 
 /* Sets the file's size, mode and time, and syncs it: everything but the name. */
@@ -286,24 +422,24 @@ static enum record_code part_file_compare(struct part_file *p, const struct reco
 enum record_code part_file_finish(struct part_file *p, const struct record *end)
 {
     enum record_code code = part_file_compare(p, end);
-    int err;
+    int err, lock;
 
     if (code != RECORD_OK || p->fd < 0) {
         part_file_discard(p);
         return code;
     }
     err = part_file_settle(p);
-    if (err == 0 && close(p->fd) < 0)
+    /* The lock stays until the file has its name, or another transfer could resume it meanwhile. */
+    lock = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+    if (close(p->fd) < 0 && err == 0)
         err = -errno;
-    else if (err < 0)
-        close(p->fd);
-    p->fd = -1;
+    p->fd = lock;
     if (err == 0)
         err = part_file_rename(p);
     if (err == 0 && p->destination->fsync && fsync(p->dir_fd) < 0)
         err = -errno;
     if (err == 0)
-        p->temporary[0] = 0;
+        p->temporary.text[0] = 0;
     part_file_discard(p);
     if (err == -EEXIST) /* a file of this name appeared while ours was being received */
         return RECORD_EXISTS;
@@ -312,16 +448,25 @@ enum record_code part_file_finish(struct part_file *p, const struct record *end)
 
 void part_file_discard(struct part_file *p)
 {
+    if (p->dir_fd >= 0 && p->temporary.text[0] != 0)
+        unlinkat(p->dir_fd, p->temporary.text, 0);
     if (p->fd >= 0)
         close(p->fd);
-    if (p->dir_fd >= 0) {
-        if (p->temporary[0] != 0)
-            unlinkat(p->dir_fd, p->temporary, 0);
-        close(p->dir_fd);
-    }
-    p->fd = p->dir_fd = -1;
-    p->temporary[0] = 0;
+    p->fd = -1;
+    part_file_unplace(p);
+    p->temporary.text[0] = 0;
     p->open = false;
+}
+
+bool part_file_leave(struct part_file *p)
+{
+    bool left = p->fd >= 0 && p->temporary.lasting && p->destination->keep_s > 0 &&
+                (p->at_bytes >= RECORD_CHUNK_BYTES || p->old_bytes > 0);
+
+    if (left)
+        p->temporary.text[0] = 0;
+    part_file_discard(p);
+    return left;
 }
 
 enum record_code part_file_directory(struct part_file *p, struct destination *destination,

@@ -41,16 +41,23 @@ enum {
 
 static const struct record_shape {
     uint32_t fields, len_min, len_max;
+    uint16_t flags;
 } record_shapes[] = {
-    [RECORD_OFFER] = {HAS_FLAGS | HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX},
-    [RECORD_DATA] = {HAS_OFFSET | HAS_FILE, 1, RECORD_DATA_MAX},
-    [RECORD_HOLE] = {HAS_OFFSET | HAS_SIZE | HAS_FILE, 0, 0},
-    [RECORD_END_FILE] = {HAS_SIZE | HAS_HASH | HAS_FILE, 0, 0},
-    [RECORD_DROP_FILE] = {HAS_FILE, 0, 0},
-    [RECORD_DIR] = {HAS_MODE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX},
-    [RECORD_END_ALL] = {HAS_SIZE, 0, 0},
-    [RECORD_RESULT] = {HAS_MODE | HAS_SIZE | HAS_FILE, 0, RECORD_MESSAGE_MAX},
-    [RECORD_TOKEN] = {HAS_HASH, 0, 0},
+    [RECORD_OFFER] = {HAS_FLAGS | HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX,
+                      RECORD_SIZE_UNKNOWN | RECORD_RESUME},
+    [RECORD_DATA] = {HAS_OFFSET | HAS_FILE, 1, RECORD_DATA_MAX, 0},
+    [RECORD_HOLE] = {HAS_OFFSET | HAS_SIZE | HAS_FILE, 0, 0, 0},
+    [RECORD_END_FILE] = {HAS_SIZE | HAS_HASH | HAS_FILE, 0, 0, 0},
+    [RECORD_DROP_FILE] = {HAS_FILE, 0, 0, 0},
+    [RECORD_DIR] = {HAS_MODE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX, 0},
+    [RECORD_END_ALL] = {HAS_SIZE, 0, 0, 0},
+    [RECORD_RESULT] = {HAS_MODE | HAS_SIZE | HAS_FILE, 0, RECORD_MESSAGE_MAX, 0},
+    [RECORD_TOKEN] = {HAS_HASH, 0, 0, 0},
+    [RECORD_ASK] = {HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX, 0},
+    [RECORD_ANSWER] = {HAS_FLAGS | HAS_SIZE | HAS_FILE, 0, 0, RECORD_WHOLE},
+    [RECORD_HAVE] = {HAS_FLAGS | HAS_OFFSET | HAS_FILE, 0, RECORD_HASHES_MAX *RECORD_HASH_BYTES,
+                     RECORD_LAST},
+    [RECORD_KEEP] = {HAS_OFFSET | HAS_SIZE | HAS_FILE, 0, 0, 0},
 };
 
 void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r)
@@ -80,18 +87,34 @@ void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r)
         memcpy(header + AT_HASH, r->hash, RECORD_HASH_BYTES);
 }
 
+/* NULL, or what is wrong with a HAVE or KEEP: both are about whole chunks. */
+static const char *record_chunk_fault(const struct record *r)
+{
+    if (r->offset % RECORD_CHUNK_BYTES != 0)
+        return "a chunk out of place";
+    if (r->type == RECORD_HAVE && r->len_bytes % RECORD_HASH_BYTES != 0)
+        return "half a hash";
+    if (r->type == RECORD_HAVE && r->offset > INT64_MAX - RECORD_HASHES_MAX * RECORD_CHUNK_BYTES)
+        return "end out of range";
+    if (r->type == RECORD_KEEP && (r->size == 0 || r->size % RECORD_CHUNK_BYTES != 0 ||
+                                   r->size > RECORD_HASHES_MAX * RECORD_CHUNK_BYTES))
+        return "no whole number of chunks";
+    return NULL;
+}
+
 /* NULL if each field is within its limits, else what is wrong. Fields that the type does not use
  * are as the header has them; record_decode() checks later that they are zero. */
 static const char *record_fault(const struct record *r)
 {
     const struct record_shape *shape = &record_shapes[r->type];
-    bool sized = r->type == RECORD_OFFER || r->type == RECORD_HOLE;
+    bool chunks = r->type == RECORD_HAVE || r->type == RECORD_KEEP;
+    bool sized = r->type == RECORD_OFFER || r->type == RECORD_HOLE || r->type == RECORD_KEEP;
 
     if (r->len_bytes < shape->len_min || r->len_bytes > shape->len_max)
         return "length out of range";
     if ((shape->fields & HAS_FILE) != 0 && r->file == 0)
         return "no file number";
-    if (r->flags & ~RECORD_SIZE_UNKNOWN)
+    if (r->flags & ~shape->flags)
         return "unknown flag";
     if (r->mode > 07777)
         return "mode out of range";
@@ -103,11 +126,12 @@ static const char *record_fault(const struct record *r)
         return "hole out of range";
     if (r->offset + (sized ? r->size : 0) + r->len_bytes > INT64_MAX)
         return "end out of range";
-    if ((r->flags & RECORD_SIZE_UNKNOWN) != 0 && r->size != 0)
+    if (r->type == RECORD_OFFER && (r->flags & RECORD_SIZE_UNKNOWN) != 0 &&
+        (r->size != 0 || r->flags != RECORD_SIZE_UNKNOWN))
         return "size both known and unknown";
     if (r->type == RECORD_RESULT && r->mode >= RECORD_CODES)
         return "unknown result";
-    return NULL;
+    return chunks ? record_chunk_fault(r) : NULL;
 }
 
 int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char **why)

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define RECORD_MAGIC        0x534c5546u /* "SLUF" */
-#define RECORD_VERSION      1
+#define RECORD_VERSION      2
 #define RECORD_HEADER_BYTES 64
 #define RECORD_DATA_MAX     (4u << 20) /* bytes of a DATA record */
 #define RECORD_REQUEST_MAX  (RECORD_HEADER_BYTES + RECORD_DATA_MAX)
@@ -24,7 +24,15 @@
 #define RECORD_ANSWER_MAX   16384 /* bytes of a request that carries RESULT records */
 #define RECORD_HASH_BYTES   16
 #define RECORD_TOKEN_BYTES  16
-#define RECORD_SIZE_UNKNOWN 1 /* flag of OFFER */
+#define RECORD_CHUNK_BYTES  (1u << 20) /* what a hash of HAVE covers */
+#define RECORD_HASHES_MAX   64         /* hashes of one HAVE */
+
+enum record_flag {
+    RECORD_SIZE_UNKNOWN = 1, /* OFFER */
+    RECORD_RESUME = 2,       /* OFFER: the receiver says what it has of the file */
+    RECORD_WHOLE = 1,        /* ANSWER: the receiver has the file */
+    RECORD_LAST = 1,         /* HAVE: no other HAVE follows for this file */
+};
 
 enum record_type {
     RECORD_OFFER = 1, /* name, mode, mtime, size: a file follows */
@@ -36,6 +44,10 @@ enum record_type {
     RECORD_END_ALL,   /* size: number of OFFER and DIR records before it */
     RECORD_RESULT,    /* code, message: how a file or directory ended at the receiver */
     RECORD_TOKEN,     /* token: the sender is the one that the receiver waits for; comes first */
+    RECORD_ASK,       /* name, mode, mtime, size: what does the receiver have of this file? */
+    RECORD_ANSWER,    /* size: bytes of it in a part file; flag: it has the whole file */
+    RECORD_HAVE,      /* offset, hashes of the chunks from there on that the part file has */
+    RECORD_KEEP,      /* offset, size: these chunks of the part file are right */
     RECORD_TYPES,
 };
 
@@ -56,13 +68,14 @@ enum record_code {
 
 struct record {
     uint8_t type;       /* enum record_type */
-    uint16_t flags;     /* OFFER: RECORD_SIZE_UNKNOWN, or 0 */
+    uint16_t flags;     /* enum record_flag */
     uint32_t len_bytes; /* of data after the header */
-    uint32_t mode;      /* OFFER, DIR: permission bits; RESULT: enum record_code */
-    uint64_t file;      /* number of the OFFER or DIR on its connection, from 1; END_ALL: 0 */
-    uint64_t offset;    /* DATA, HOLE: bytes */
-    uint64_t size;   /* bytes of the file or the HOLE; END_ALL: number of OFFER and DIR records */
-    int64_t mtime_s; /* OFFER, DIR */
+    uint32_t mode;      /* OFFER, DIR, ASK: permission bits; RESULT: enum record_code */
+    uint64_t file;      /* number of the OFFER or DIR on its connection, from 1; ASK, ANSWER: number
+                           of the ASK, from 1; END_ALL: 0 */
+    uint64_t offset;    /* DATA, HOLE, HAVE, KEEP: bytes */
+    uint64_t size;   /* bytes of the file, HOLE or KEEP; END_ALL: number of OFFER and DIR records */
+    int64_t mtime_s; /* OFFER, DIR, ASK */
     uint32_t mtime_ns;
     uint8_t hash[RECORD_HASH_BYTES]; /* END_FILE: XXH3-128 of the content, canonical; TOKEN: the
                                         token */

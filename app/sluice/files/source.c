@@ -30,7 +30,7 @@ static void source_clear(struct source *s)
 {
     source_close(s);
     s->stream = false;
-    s->at_bytes = s->hole_bytes = s->size = 0;
+    s->at_bytes = s->hole_bytes = s->kept_bytes = s->size = 0;
     memset(&s->extent, 0, sizeof s->extent);
     digest_reset(s->digest);
 }
@@ -145,4 +145,27 @@ void source_skip(struct source *s, uint64_t len_bytes)
     digest_zeros(s->digest, len_bytes);
     s->at_bytes += len_bytes;
     s->hole_bytes += len_bytes;
+}
+
+int source_peek(const struct source *s, void *to, size_t len)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        ssize_t n = pread(s->fd, (char *)to + done, len - done, (off_t)(s->at_bytes + done));
+
+        if (n < 0 && errno == EINTR && loop_code() == 0)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -ENODATA;
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+void source_keep(struct source *s, const void *data, size_t len)
+{
+    digest_update(s->digest, data, len);
+    s->at_bytes += len;
+    s->kept_bytes += len;
 }

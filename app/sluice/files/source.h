@@ -25,6 +25,7 @@ struct source {
     uint64_t size;       /* bytes; of a stream: 0 */
     uint64_t at_bytes;   /* everything before it was read */
     uint64_t hole_bytes; /* bytes before at_bytes that are holes */
+    uint64_t kept_bytes; /* bytes before at_bytes that the receiver had already */
     struct extent extent;
     struct digest *digest;
 };
@@ -49,5 +50,10 @@ int source_next(struct source *s, uint64_t *len_bytes, bool *hole);
 int64_t source_read(struct source *s, void *to, size_t len);
 /* Skips len bytes of a hole. */
 void source_skip(struct source *s, uint64_t len_bytes);
+/* Reads the next len bytes of a file, holes as zeros, and stays where it is. 0 or a negative errno.
+ */
+int source_peek(const struct source *s, void *to, size_t len);
+/* Takes the len bytes that source_peek() has read: the receiver has them. */
+void source_keep(struct source *s, const void *data, size_t len);
 
 #endif

@@ -65,8 +65,10 @@ int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel)
         return err;
     in->channel = channel;
     in->head = in->n_ready = in->posted = 0;
-    in->at_bytes = in->file = 0;
-    in->in_file = in->skipping = false;
+    in->at_bytes = in->file = in->asked = 0;
+    in->in_file = in->skipping = in->telling = false;
+    in->part.cleaned = (struct stat){0};
+    in->part.owner[0] = 0;
     in->proved = in->served = in->end_all = in->shutting = in->shut = false;
     in->part.made.n = 0;
     in->no_more = in->peer_ended = false;
@@ -214,13 +216,34 @@ int incoming_join(struct incoming *in)
     return 1;
 }
 
+/* Notes whose files come: what one sender has left is not resumed for another, which would be told
+ * what is in it. The two ends of a copy belong to one user. */
+static void incoming_note_owner(struct incoming *in)
+{
+    char *owner = in->part.owner, name[SLUICE_PEER_MAX];
+    struct sluice_stats t;
+
+    if (in->copy != NULL) {
+        snprintf(owner, sizeof in->part.owner, "copy");
+    } else if (sluice_peer(in->conn, name, sizeof name) == 0) {
+        snprintf(owner, sizeof in->part.owner, "peer %s", name);
+    } else {
+        sluice_conn_stats(in->conn, &t);
+        snprintf(owner, sizeof in->part.owner, "address %s", t.peer);
+        if (strrchr(owner, ':') != NULL)
+            *strrchr(owner, ':') = 0; /* each connection has another port */
+    }
+}
+
 bool incoming_work(struct incoming *in, uint64_t max_bytes)
 {
-    uint64_t done = 0;
+    uint64_t done = 0, told;
     int err;
 
     if (in->state != INCOMING_OPEN)
         return false;
+    if (in->n_ready > 0 && in->part.owner[0] == 0)
+        incoming_note_owner(in);
     /* Requests that arrived before the connection broke are still read. */
     while (in->n_ready > 0 && done < max_bytes && !result_queue_many(&in->results) &&
            in->status != -EPROTO && loop_code() == 0) {
@@ -228,41 +251,51 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
         if (in->at_bytes == in->len[in->head])
             incoming_pass(in);
     }
+    if (incoming_tell(in, &told) < 0)
+        incoming_refused(in, -ENOMEM, "");
     err = in->status == 0 ? result_queue_send(&in->results, in->conn, USER_ANSWER) : 0;
     if (err < 0)
         incoming_broken(in, err);
     if (in->n_ready > 0 && in->status != -EPROTO)
         return !result_queue_many(&in->results);
     incoming_wind_up(in);
-    return false;
+    return told > 0;
 }
 
-/* Says why the connection ended before END_ALL, and sets the exit code. */
-static void incoming_mourn(struct incoming *in)
+/* Says why the connection ended before END_ALL, and sets the exit code. left: what has come of the
+ * file waits for a later transfer. */
+static void incoming_mourn(struct incoming *in, bool had_file, bool left)
 {
     const char *cause =
         in->status == -ENOTCONN ? sluice_error(in->session) : sluice_status_text(in->status);
     const char *peer = incoming_peer(in, &in->summary.stats);
+    const char *where = left ? ", kept for --resume" : had_file ? ", removed" : "";
     char safe[512];
 
     text_safe(safe, sizeof safe, in->name);
-    if (loop_code() != 0)
+    if (loop_code() != 0) {
         incoming_failed(in, loop_code());
-    else if (in->status != 0 && in->code == SAY_OK && in->in_file && !in->skipping)
+        if (left && !copy_is_far(in->copy))
+            say_note("%s from %s: incomplete%s", safe, peer, where);
+    } else if (in->status != 0 && in->code == SAY_OK && in->in_file && !in->skipping) {
         incoming_failed(in, say_error(say_code(in->status, true), "%s from %s: incomplete%s: %s",
-                                      safe, peer, in->part.fd >= 0 ? ", removed" : "", cause));
-    else if (in->status != 0 && in->code == SAY_OK)
+                                      safe, peer, where, cause));
+    } else if (in->status != 0 && in->code == SAY_OK) {
         incoming_failed(in, say_error(say_code(in->status, true), "%s: %s", peer, cause));
+    }
 }
 
 void incoming_close(struct incoming *in)
 {
+    bool had_file = in->part.fd >= 0, interrupted = in->served && !in->end_all;
+    bool left = interrupted && in->status != -EPROTO && part_file_leave(&in->part);
+
+    part_file_discard(&in->part);
     summary_take(&in->summary, in->conn);
-    if (in->served && !in->end_all)
-        incoming_mourn(in);
+    if (interrupted)
+        incoming_mourn(in, had_file, left);
     if (in->summary.end_ns == 0)
         in->summary.end_ns = loop_now();
-    part_file_discard(&in->part);
     result_queue_fini(&in->results);
     sluice_conn_close(in->conn);
     in->conn = NULL;

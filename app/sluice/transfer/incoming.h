@@ -45,7 +45,9 @@ struct incoming {
     struct part_file part;
     struct result_queue results;
     bool in_file, skipping; /* between OFFER and the file's end; ignoring data of a refused file */
+    bool telling;           /* the sender is being told what there is of the file */
     uint64_t file;          /* number of the newest OFFER or DIR */
+    uint64_t asked;         /* number of the newest ASK */
     char name[RECORD_NAME_MAX + 1];
 
     bool proved; /* a receive has completed, so the peer's address is not forged */
@@ -71,9 +73,13 @@ void incoming_complete(struct incoming *in, const struct sluice_completion *c);
 int incoming_join(struct incoming *in);
 /* Reads at most about max_bytes of what arrived. True: there is more to read now. */
 bool incoming_work(struct incoming *in, uint64_t max_bytes);
-/* Closes the connection, finished or not. A file that is not whole is removed, with a message. */
+/* Closes the connection, finished or not. A file that is not whole is removed, or left for a later
+ * transfer, with a message. */
 void incoming_close(struct incoming *in);
 
+/* Hashes a part of what there was of the file, and tells the sender (incoming_record.c). *bytes:
+ * work done; 0: there is nothing to tell now. Returns 0 or -ENOMEM. */
+int incoming_tell(struct incoming *in, uint64_t *bytes);
 /* Carries out one record (incoming_record.c). 0, or a negative errno with *why. */
 int incoming_record(struct incoming *in, const struct record *r, const uint8_t *data,
                     const char **why);

@@ -9,6 +9,8 @@
 #include "sluice/say.h"
 #include "sluice/transfer/incoming.h"
 
+#define HASHES_AT_ONCE 8 /* chunks read before other senders have their turn */
+
 void incoming_failed(struct incoming *in, int code)
 {
     if (in->code == SAY_OK)
@@ -50,6 +52,7 @@ static int incoming_result(struct incoming *in, enum record_code code, uint64_t 
 static int incoming_refuse(struct incoming *in, enum record_code code)
 {
     in->skipping = true;
+    in->telling = false;
     part_file_discard(&in->part);
     return incoming_result(in, code, 0);
 }
@@ -80,7 +83,42 @@ static int incoming_offer(struct incoming *in, const struct record *r, const uin
     in->skipping = false;
     if (code == RECORD_OK)
         code = part_file_open(&in->part, in->destination, in->name, r);
+    in->telling = code == RECORD_OK && (r->flags & RECORD_RESUME) != 0;
     return code == RECORD_OK ? 0 : incoming_refuse(in, code);
+}
+
+/* Answers what there is of a file. A name that will be refused has nothing. */
+static int incoming_ask(struct incoming *in, const struct record *r, const uint8_t *data)
+{
+    struct record answer = {.type = RECORD_ANSWER, .file = r->file};
+    bool whole = false;
+
+    in->asked = r->file;
+    if (incoming_name(in, r, data) == RECORD_OK)
+        answer.size = part_file_ask(&in->part, in->destination, in->name, r, &whole);
+    answer.flags = whole ? RECORD_WHOLE : 0;
+    in->summary.there_files += whole;
+    in->summary.there_bytes += whole ? r->size : 0;
+    return result_queue_put(&in->results, &answer, NULL);
+}
+
+int incoming_tell(struct incoming *in, uint64_t *bytes)
+{
+    uint8_t hashes[HASHES_AT_ONCE * RECORD_HASH_BYTES];
+    struct record have = {.type = RECORD_HAVE, .file = in->file};
+    uint32_t n;
+
+    *bytes = 0;
+    if (!in->telling || result_queue_many(&in->results))
+        return 0;
+    n = part_file_hash(&in->part, hashes, HASHES_AT_ONCE, &have.offset);
+    in->telling = !part_file_hashed(&in->part);
+    if (n == 0 && in->telling)
+        return 0; /* the sender is to compare first */
+    have.len_bytes = n * RECORD_HASH_BYTES;
+    have.flags = in->telling ? 0 : RECORD_LAST;
+    *bytes = RECORD_HEADER_BYTES + (uint64_t)n * RECORD_CHUNK_BYTES;
+    return result_queue_put(&in->results, &have, hashes);
 }
 
 static int incoming_directory(struct incoming *in, const struct record *r, const uint8_t *data)
@@ -107,20 +145,24 @@ static int incoming_content(struct incoming *in, const struct record *r, const u
     *why = "a hole in a stream";
     if (unknown && r->type == RECORD_HOLE)
         return -EPROTO;
+    *why = "chunks are kept that the receiver has not named";
+    if (r->type == RECORD_KEEP && r->offset + r->size > in->part.hashed_bytes)
+        return -EPROTO;
     *why = "a piece beyond the size that was offered";
     if (!unknown && r->offset + r->len_bytes + r->size > in->part.offer.size)
         return -EPROTO;
-    code = r->type == RECORD_DATA ? part_file_write(&in->part, data, r->len_bytes)
-                                  : part_file_hole(&in->part, r->size);
+    code = r->type == RECORD_DATA   ? part_file_write(&in->part, data, r->len_bytes)
+           : r->type == RECORD_HOLE ? part_file_hole(&in->part, r->size)
+                                    : part_file_keep(&in->part, r->size);
     return code == RECORD_OK ? 0 : incoming_refuse(in, code);
 }
 
 static int incoming_end_file(struct incoming *in, const struct record *r)
 {
-    uint64_t holes = in->part.hole_bytes;
+    uint64_t holes = in->part.hole_bytes, kept = in->part.kept_bytes;
     enum record_code code;
 
-    in->in_file = false;
+    in->in_file = in->telling = false;
     if (in->skipping)
         return 0;
     if (r->type == RECORD_DROP_FILE) {
@@ -129,7 +171,7 @@ static int incoming_end_file(struct incoming *in, const struct record *r)
     }
     code = part_file_finish(&in->part, r);
     if (code == RECORD_OK)
-        summary_file(&in->summary, r->size, holes, r->hash);
+        summary_file(&in->summary, r->size, holes, kept, r->hash);
     return incoming_result(in, code, r->size);
 }
 
@@ -137,17 +179,20 @@ int incoming_record(struct incoming *in, const struct record *r, const uint8_t *
                     const char **why)
 {
     bool opens = r->type == RECORD_OFFER || r->type == RECORD_DIR;
-    bool ends = r->type == RECORD_END_ALL;
+    bool ends = r->type == RECORD_END_ALL, asks = r->type == RECORD_ASK;
     int err;
 
     *why = "a token, which only sluice cp asks for";
     if (r->type == RECORD_TOKEN)
         return -EPROTO;
+    *why = "a record that only receivers send";
+    if (r->type == RECORD_RESULT || r->type == RECORD_ANSWER || r->type == RECORD_HAVE)
+        return -EPROTO;
     *why = "a record out of order";
-    if (in->end_all || r->type == RECORD_RESULT || in->in_file == (opens || ends))
+    if (in->end_all || in->in_file == (opens || ends || asks))
         return -EPROTO;
     *why = "a file number out of order";
-    if (!ends && r->file != in->file + (opens ? 1 : 0))
+    if (!ends && r->file != (asks ? in->asked + 1 : in->file + (opens ? 1 : 0)))
         return -EPROTO;
     *why = "no memory";
     switch (r->type) {
@@ -157,8 +202,12 @@ int incoming_record(struct incoming *in, const struct record *r, const uint8_t *
     case RECORD_DIR:
         err = incoming_directory(in, r, data);
         break;
+    case RECORD_ASK:
+        err = incoming_ask(in, r, data);
+        break;
     case RECORD_DATA:
     case RECORD_HOLE:
+    case RECORD_KEEP:
         err = incoming_content(in, r, data, why);
         break;
     case RECORD_END_FILE:

@@ -358,6 +358,7 @@ static int receiver_output(struct receiver *r)
         code = say_error(SAY_LOCAL, "%s: is no directory; make it first (mkdir)",
                          text_safe(safe, sizeof safe, o->output));
     r->destination.fsync = o->fsync;
+    r->destination.keep_s = o->keep_s;
     r->destination.max_given = o->max_bytes != 0;
     if (o->max_bytes != 0)
         r->destination.max_bytes = o->max_bytes;

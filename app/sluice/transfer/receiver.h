@@ -34,6 +34,7 @@ struct receiver_options {
     uint32_t senders;   /* at most so many are served at the same time */
     uint64_t count;     /* the receiver ends after so many senders; 0: never */
     uint64_t max_bytes; /* of a file; 0: as destination_open() sets it */
+    uint32_t keep_s;    /* how long part files of interrupted transfers are kept; 0: not at all */
     bool fsync, overwrite;
     bool directory;          /* the output must be a directory */
     const struct copy *copy; /* NULL: this is no end of sluice cp */

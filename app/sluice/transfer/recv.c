@@ -25,6 +25,8 @@ const char command_recv_help[] =
     "      --max-size SIZE refuse larger files, as 500M or 2G (the size of the file\n"
     "                      system; no limit for -o -)\n"
     "      --fsync         write each file to the disk before it gets its name\n"
+    "      --keep-partial TIME  how long to keep what has come of a file when its sender\n"
+    "                      is cut off, for send --resume: 10min, 24h (24h); 0: not\n"
     "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
     "      --json          print a summary of each sender as a line of JSON on stdout\n"
     "  -q, --quiet         print no progress bar, no final line and no notes\n"
@@ -45,7 +47,8 @@ enum {
     OPT_BUFFERS,
     OPT_OVERWRITE,
     OPT_FSYNC,
-    OPT_MAX_SIZE
+    OPT_MAX_SIZE,
+    OPT_KEEP,
 };
 
 static const struct option longs[] = {
@@ -59,6 +62,7 @@ static const struct option longs[] = {
     {"overwrite", no_argument, NULL, OPT_OVERWRITE},
     {"fsync", no_argument, NULL, OPT_FSYNC},
     {"max-size", required_argument, NULL, OPT_MAX_SIZE},
+    {"keep-partial", required_argument, NULL, OPT_KEEP},
     {NULL, 0, NULL, 0},
 };
 
@@ -95,6 +99,9 @@ static int recv_option(struct receiver_options *o, char **argv, int opt)
     case OPT_FSYNC:
         o->fsync = true;
         break;
+    case OPT_KEEP:
+        code = options_keep(&o->keep_s);
+        break;
     case OPT_MAX_SIZE:
         code = options_size("--max-size", 1, INT64_MAX, &o->max_bytes);
         break;
@@ -107,8 +114,11 @@ static int recv_option(struct receiver_options *o, char **argv, int opt)
 
 int command_recv(int argc, char **argv)
 {
-    struct receiver_options o = {
-        .output = ".", .port = SLUICE_PORT_DEFAULT, .slots = 8, .senders = 8};
+    struct receiver_options o = {.output = ".",
+                                 .port = SLUICE_PORT_DEFAULT,
+                                 .slots = 8,
+                                 .senders = 8,
+                                 .keep_s = OPTIONS_KEEP_S};
     struct receiver *r;
     int opt, code = SAY_OK;
 

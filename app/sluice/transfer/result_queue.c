@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RESULT records for the sender. */
+/* Records for the sender. */
 #include "sluice/transfer/result_queue.h"
 
 #include <errno.h>
@@ -37,6 +37,19 @@ static int result_queue_grow(struct result_queue *a, uint32_t need)
     return 0;
 }
 
+int result_queue_put(struct result_queue *a, const struct record *r, const void *data)
+{
+    uint32_t need = RECORD_HEADER_BYTES + r->len_bytes;
+
+    if (a->head + a->len + need > a->size && result_queue_grow(a, need) < 0)
+        return -ENOMEM;
+    record_encode(a->queue + a->head + a->len, r);
+    if (r->len_bytes > 0)
+        memcpy(a->queue + a->head + a->len + RECORD_HEADER_BYTES, data, r->len_bytes);
+    a->len += need;
+    return 0;
+}
+
 int result_queue_add(struct result_queue *a, uint64_t file, enum record_code code, uint64_t size,
                      const char *message)
 {
@@ -47,14 +60,8 @@ int result_queue_add(struct result_queue *a, uint64_t file, enum record_code cod
         .file = file,
         .size = size,
     };
-    uint32_t need = RECORD_HEADER_BYTES + r.len_bytes;
 
-    if (a->head + a->len + need > a->size && result_queue_grow(a, need) < 0)
-        return -ENOMEM;
-    record_encode(a->queue + a->head + a->len, &r);
-    memcpy(a->queue + a->head + a->len + RECORD_HEADER_BYTES, message, r.len_bytes);
-    a->len += need;
-    return 0;
+    return result_queue_put(a, &r, message);
 }
 
 /* Bytes of whole records at the queue's head that fit into one request. */
@@ -66,7 +73,7 @@ static uint32_t result_queue_fit(const struct result_queue *a)
 
     while (fit < a->len) {
         if (record_decode(a->queue + a->head + fit, a->len - fit, &r, &why) < 0)
-            abort(); /* result_queue_add() encoded the records */
+            abort(); /* result_queue_put() encoded the records */
         if (fit + RECORD_HEADER_BYTES + r.len_bytes > RECORD_ANSWER_MAX)
             break;
         fit += RECORD_HEADER_BYTES + r.len_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RESULT records for the sender: queued here, then sent in requests of up to RECORD_ANSWER_MAX
- * bytes.
+ * Records for the sender (RESULT, ANSWER, HAVE): queued here, then sent in requests of up to
+ * RECORD_ANSWER_MAX bytes.
  *
  * Invariant: every record queued is sent once, in order.
  */
@@ -28,7 +28,9 @@ struct result_queue {
 /* memory: RESULT_QUEUE_BYTES, page-aligned. */
 void result_queue_init(struct result_queue *a, uint8_t *memory);
 void result_queue_fini(struct result_queue *a);
-/* 0 or -ENOMEM. */
+/* Queues a record with r->len_bytes of data. 0 or -ENOMEM. */
+int result_queue_put(struct result_queue *a, const struct record *r, const void *data);
+/* Queues a RESULT. 0 or -ENOMEM. */
 int result_queue_add(struct result_queue *a, uint64_t file, enum record_code code, uint64_t size,
                      const char *message);
 /* Submits as many records as free slots take; the `user` of a submission is user + slot. 0 or a

@@ -18,6 +18,8 @@ const char command_send_help[] =
     "\n"
     "  -r, --recursive    send directories with their contents\n"
     "      --name NAME    name of standard input at the receiver (stdin)\n"
+    "      --resume       send only what the receiver does not have: what an interrupted\n"
+    "                     transfer has left is completed\n"
     "      --wait TIME    wait so long for a receiver that is not there yet: 10, 2min\n"
     "      --buffers N    requests of 4 MiB in flight, 1 to 64 (8)\n"
     "      --go-back-N    repair losses by go-back-N instead of selective repeat\n"
@@ -34,12 +36,13 @@ const char command_send_help[] =
 
 #define WAIT_MAX_NS (7ull * 24 * 3600 * CLOCK_NS_PER_S)
 
-enum { OPT_NAME = OPTIONS_OWN, OPT_WAIT, OPT_BUFFERS, OPT_GO_BACK_N };
+enum { OPT_NAME = OPTIONS_OWN, OPT_RESUME, OPT_WAIT, OPT_BUFFERS, OPT_GO_BACK_N };
 
 static const struct option longs[] = {
     OPTIONS_LONG,
     {"recursive", no_argument, NULL, 'r'},
     {"name", required_argument, NULL, OPT_NAME},
+    {"resume", no_argument, NULL, OPT_RESUME},
     {"wait", required_argument, NULL, OPT_WAIT},
     {"buffers", required_argument, NULL, OPT_BUFFERS},
     {"go-back-N", no_argument, NULL, OPT_GO_BACK_N},
@@ -66,6 +69,9 @@ static int send_options(struct sender_options *o, int argc, char **argv)
             if (name_check(optarg, strlen(optarg)) != NULL)
                 code = say_error(SAY_USAGE, "--name: %s; choose another",
                                  name_check(optarg, strlen(optarg)));
+            break;
+        case OPT_RESUME:
+            o->resume = true;
             break;
         case OPT_WAIT:
             code = options_duration("--wait", 0, WAIT_MAX_NS, &o->wait_ns);

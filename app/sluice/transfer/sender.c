@@ -92,7 +92,8 @@ static void sender_tick(struct sender *s)
     rates_sample(&s->rates, now, &f);
     progress_show(&s->progress, now,
                   &(struct progress_view){.name = s->current,
-                                          .done_bytes = f.tx_bytes,
+                                          .done_bytes = f.tx_bytes + s->resume.kept_bytes +
+                                                        s->summary.there_bytes,
                                           .total_bytes = s->total_bytes,
                                           .repeats = f.repeats});
 }
@@ -249,7 +250,8 @@ int sender_run(struct sender *s, const struct sender_options *o)
     s->options = o;
     s->slot = -1;
     progress_init(&s->progress, o->common.quiet || o->common.json || copy_is_far(o->copy));
-    if (summary_init(&s->summary, true) < 0 || source_init(&s->source) < 0)
+    if (summary_init(&s->summary, true) < 0 || source_init(&s->source) < 0 ||
+        (o->resume && sender_resume_init(s) < 0))
         sender_failed(s, say_error(SAY_RESOURCE, "no memory; end other programs first"));
     if (s->code == SAY_OK)
         s->code = rates_open(&s->rates, o->common.rates);
@@ -269,6 +271,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
     sender_failed(s, rates_close(&s->rates));
     sender_failed(s, say_flush());
     tree_close(s->tree);
+    sender_resume_fini(s);
     source_fini(&s->source);
     summary_fini(&s->summary);
     sender_forget(s);

@@ -5,6 +5,12 @@
  * Files become records (sender_file.c), records fill requests (pack.h), and requests are sent.
  * RESULTs come back in the order of the files (sender_result.c). The transfer has succeeded when
  * END_ALL is sent and no file waits.
+ *
+ * With `resume`, the sender first asks the receiver what it has of each file. So that no round trip
+ * is waited for between files, a second walk through the files goes up to SENDER_ASKS_MAX files
+ * ahead of the first one and asks. Files that the receiver has are passed over; of a file that it
+ * has in part it tells the hashes of the chunks, and the sender sends those that differ
+ * (sender_resume.c).
  */
 #ifndef SLUICE_COMMAND_SENDER_H
 #define SLUICE_COMMAND_SENDER_H
@@ -24,7 +30,8 @@
 #include "sluice/transfer/summary.h"
 
 #define SENDER_SLOTS_MAX 64
-#define SENDER_ANSWERS   4 /* receives posted for RESULTs */
+#define SENDER_ANSWERS   4 /* receives posted for what the receiver says */
+#define SENDER_ASKS_MAX  4096
 
 struct sender_options {
     struct options common;
@@ -33,6 +40,7 @@ struct sender_options {
     const char *host;
     const char *name; /* of standard input, at the receiver */
     bool recursive, go_back_n;
+    bool resume;             /* sends only what the receiver does not have yet */
     uint32_t slots;          /* requests in flight */
     uint64_t wait_ns;        /* for a receiver that is not there yet; 0: it must be there */
     const struct copy *copy; /* NULL: this is no end of sluice cp */
@@ -41,11 +49,37 @@ struct sender_options {
 /* A file or directory that waits for its RESULT. */
 struct sender_pending {
     struct sender_pending *next;
-    uint64_t file, bytes, hole_bytes;
+    uint64_t file, bytes, hole_bytes, kept_bytes;
     uint8_t hash[RECORD_HASH_BYTES];
     bool directory;
     bool dropped; /* by us; the error was printed */
     char name[];
+};
+
+/* A file about which the receiver was asked. */
+struct sender_ask {
+    bool answered, whole;
+    uint64_t part_bytes;
+    char name[];
+};
+
+struct sender_resume {
+    struct tree *tree; /* the walk ahead; NULL: at the beginning of path number `path` */
+    int path;
+    /* Asks number first .. last are in asks[number % SENDER_ASKS_MAX]; those up to `answered` have
+     * answers. Numbers begin with 1; first = last + 1: none. */
+    struct sender_ask *asks[SENDER_ASKS_MAX];
+    uint64_t first, last, answered;
+    struct tree_entry entry; /* of the first walk, which waits for an answer */
+    bool holding;            /* `entry` is valid */
+
+    /* The file being sent: hashes of the receiver's chunks from byte `from` to byte `to`. */
+    bool comparing, heard_all; /* the receiver tells hashes; it has told all of them */
+    uint64_t from, to;
+    uint8_t hashes[RECORD_HASHES_MAX][RECORD_HASH_BYTES]; /* of the chunk at b: [b / chunk % max] */
+    uint8_t *chunk;                                       /* memory for one */
+    struct digest *digest;
+    uint64_t kept_bytes; /* of all files, for the progress bar */
 };
 
 struct sender {
@@ -62,6 +96,7 @@ struct sender {
     int path; /* index in options->paths of the path being sent */
     struct tree *tree;
     struct source source;
+    struct sender_resume resume;
     bool in_file, refused; /* a file is being sent; the receiver has refused that file */
     bool giving_up;        /* no more files are to be sent */
     bool introduced;       /* the token was sent, if there is one */
@@ -85,6 +120,7 @@ enum sender_step {
     SENDER_WORKED, /* there is more to do at once */
     SENDER_FULL,   /* all requests are in flight */
     SENDER_INPUT,  /* the stream being sent has no data now */
+    SENDER_WAITS,  /* the receiver must answer first */
     SENDER_DONE,   /* END_ALL has been submitted */
 };
 
@@ -113,9 +149,25 @@ static inline void sender_failed(struct sender *s, int code)
         s->code = code;
 }
 
+/* ---- sender_resume.c: only with options->resume -------------------------------------------- */
+
+/* 0 or -ENOMEM. */
+int sender_resume_init(struct sender *s);
+void sender_resume_fini(struct sender *s);
+/* Asks about another file, for which the caller has made room. False: enough are asked about. */
+bool sender_asks(struct sender *s);
+/* What the receiver has of a file that is to be sent next. */
+enum sender_has { SENDER_HAS_NOTHING, SENDER_HAS_PART, SENDER_HAS_ALL, SENDER_HAS_UNKNOWN };
+enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e);
+/* Compares the next chunk of the open file. True: *step is done instead of sending; false: up to
+ * *max_bytes are to be sent. */
+bool sender_compares(struct sender *s, enum sender_step *step, uint64_t *max_bytes);
+/* Takes an ANSWER or HAVE. False, with *why, if it is impossible. */
+bool sender_hears(struct sender *s, const struct record *r, const uint8_t *data, const char **why);
+
 /* Notes that a file, or a directory, waits for its RESULT. False: no memory. */
 bool sender_expect(struct sender *s, const char *name, bool directory);
-/* Reads a request of RESULT records. */
+/* Reads a request of the receiver. */
 void sender_results(struct sender *s, const uint8_t *bytes, uint64_t len);
 void sender_forget(struct sender *s);
 

@@ -91,7 +91,7 @@ static bool file_announce(struct sender *s, enum record_type type, const char *n
     r.mtime_s = st->st_mtim.tv_sec;
     r.mtime_ns = (uint32_t)st->st_mtim.tv_nsec;
     if (type == RECORD_OFFER) {
-        r.flags = s->source.stream ? RECORD_SIZE_UNKNOWN : 0;
+        r.flags = s->source.stream ? RECORD_SIZE_UNKNOWN : s->resume.comparing ? RECORD_RESUME : 0;
         r.size = s->source.size;
         text_safe(s->current, sizeof s->current, name);
     }
@@ -99,8 +99,9 @@ static bool file_announce(struct sender *s, enum record_type type, const char *n
     return true;
 }
 
-/* Opens the file and adds its OFFER, for which the caller has made room. */
-static void file_start(struct sender *s, const struct tree_entry *e)
+/* Opens the file and adds its OFFER, for which the caller has made room. resume: the receiver has a
+ * part of it. */
+static void file_start(struct sender *s, const struct tree_entry *e, bool resume)
 {
     int err = e->walked ? source_open_below(&s->source, e->dir_fd, e->below)
                         : source_open(&s->source, e->path);
@@ -113,6 +114,9 @@ static void file_start(struct sender *s, const struct tree_entry *e)
     }
     if (s->source.stream)
         st.st_mode = 0644; /* a pipe's mode says nothing about what comes out of it */
+    s->resume.comparing = resume && !s->source.stream;
+    s->resume.heard_all = false;
+    s->resume.from = s->resume.to = 0;
     s->in_file = file_announce(s, RECORD_OFFER, e->name, &st);
     s->refused = false;
     if (!s->in_file)
@@ -130,6 +134,7 @@ static void file_end(struct sender *s, enum record_type type)
         if (waiting) {
             s->last->bytes = s->source.at_bytes;
             s->last->hole_bytes = s->source.hole_bytes;
+            s->last->kept_bytes = s->source.kept_bytes;
             memcpy(s->last->hash, r.hash, sizeof r.hash);
         }
     } else if (waiting) {
@@ -168,22 +173,30 @@ static enum sender_step file_hole(struct sender *s, uint64_t len)
 static enum sender_step file_piece(struct sender *s)
 {
     struct record r = file_record(s, RECORD_DATA);
+    enum sender_step step;
+    uint64_t len, max_bytes;
     uint32_t want;
-    uint64_t len;
     int64_t n;
     bool hole;
-    int err = source_next(&s->source, &len, &hole);
+    int err;
 
     if (s->refused || s->giving_up) {
         file_end(s, RECORD_DROP_FILE);
         return SENDER_WORKED;
     }
+    if (sender_compares(s, &step, &max_bytes)) {
+        if (step == SENDER_WAITS)
+            sender_flush(s);
+        return step;
+    }
+    err = source_next(&s->source, &len, &hole);
     if (err < 0)
         return file_broken(s, err);
     if (len == 0) {
         file_end(s, RECORD_END_FILE);
         return SENDER_WORKED;
     }
+    len = len < max_bytes ? len : max_bytes;
     if (hole)
         return file_hole(s, len);
     want = len < RECORD_DATA_MAX ? (uint32_t)len : RECORD_DATA_MAX;
@@ -209,20 +222,37 @@ static enum sender_step file_piece(struct sender *s)
     return SENDER_WORKED;
 }
 
+/* Starts a file of the tree, unless the receiver has it. SENDER_WAITS: it is not known yet. */
+static enum sender_step file_take(struct sender *s, const struct tree_entry *e)
+{
+    enum sender_has has = s->options->resume ? sender_receiver_has(s, e) : SENDER_HAS_NOTHING;
+
+    if (has == SENDER_HAS_UNKNOWN) {
+        sender_flush(s);
+        return SENDER_WAITS;
+    }
+    if (has == SENDER_HAS_ALL) {
+        s->summary.there_files++;
+        s->summary.there_bytes += (uint64_t)e->st.st_size;
+        return SENDER_WORKED;
+    }
+    file_start(s, e, has == SENDER_HAS_PART);
+    return SENDER_WORKED;
+}
+
 /* Takes an entry of the tree: opens the file, announces the directory, or prints a message. */
-static void file_entry(struct sender *s, const struct tree_entry *e)
+static enum sender_step file_entry(struct sender *s, const struct tree_entry *e)
 {
     const char *refused = *e->name == 0 ? NULL : name_check(e->name, strlen(e->name));
     char safe[512];
 
     if (refused != NULL && e->kind != TREE_FAILED) {
         file_failed(s, e->path, refused, "rename it");
-        return;
+        return SENDER_WORKED;
     }
     switch (e->kind) {
     case TREE_FILE:
-        file_start(s, e);
-        break;
+        return file_take(s, e);
     case TREE_DIR:
         if (*e->name != 0)
             file_announce(s, RECORD_DIR, e->name, &e->st);
@@ -235,6 +265,24 @@ static void file_entry(struct sender *s, const struct tree_entry *e)
         file_failed(s, e->path, strerror(e->error), "make it readable or leave it out");
         break;
     }
+    return SENDER_WORKED;
+}
+
+/* The next entry of the tree, or the one that waits for an answer. Ends the tree after the last. */
+static enum sender_step file_walk(struct sender *s)
+{
+    struct sender_resume *u = &s->resume;
+    enum sender_step step;
+
+    if (!u->holding && !tree_next(s->tree, &u->entry)) {
+        tree_close(s->tree);
+        s->tree = NULL;
+        s->path++;
+        return SENDER_WORKED;
+    }
+    step = file_entry(s, &u->entry);
+    u->holding = step == SENDER_WAITS;
+    return step;
 }
 
 /* Goes on to the next file of the tree, or the next path. */
@@ -250,21 +298,15 @@ static enum sender_step file_next(struct sender *s)
         sender_flush(s);
         return SENDER_DONE;
     }
-    path = s->options->paths[s->path];
-    if (s->tree != NULL) {
-        if (tree_next(s->tree, &e)) {
-            file_entry(s, &e);
-            return SENDER_WORKED;
-        }
-        tree_close(s->tree);
-        s->tree = NULL;
-        s->path++;
+    if (s->options->resume && sender_asks(s))
         return SENDER_WORKED;
-    }
+    path = s->options->paths[s->path];
+    if (s->tree != NULL)
+        return file_walk(s);
     if (strcmp(path, "-") == 0) {
         s->path++;
         e = (struct tree_entry){.path = path, .name = s->options->name};
-        file_start(s, &e);
+        file_start(s, &e, false);
         return SENDER_WORKED;
     }
     s->tree = tree_open(path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads RESULT records: one for each file and directory, in the order of sending. */
+/* Reads what the receiver says; RESULT: one for each file and directory, in the order of sending.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,7 @@ static bool result_take(struct sender *s, const struct record *r, const char *me
     if (r->mode != RECORD_OK)
         result_refused(s, p, r, message);
     else if (!p->directory)
-        summary_file(&s->summary, p->bytes, p->hole_bytes, p->hash);
+        summary_file(&s->summary, p->bytes, p->hole_bytes, p->kept_bytes, p->hash);
     result_pop(s);
     return true;
 }
@@ -102,7 +103,9 @@ void sender_results(struct sender *s, const uint8_t *bytes, uint64_t len)
     while (len > 0 && s->status == 0) {
         bool right = record_decode(bytes, len, &r, &why) == 0;
 
-        if (right)
+        if (right && (r.type == RECORD_ANSWER || r.type == RECORD_HAVE))
+            right = sender_hears(s, &r, bytes + RECORD_HEADER_BYTES, &why);
+        else if (right)
             right = result_take(s, &r, (const char *)bytes + RECORD_HEADER_BYTES, &why);
         if (!right) {
             s->status = -1;

@@ -26,11 +26,12 @@ void summary_fini(struct summary *s)
     s->hashes = NULL;
 }
 
-void summary_file(struct summary *s, uint64_t bytes, uint64_t hole_bytes,
+void summary_file(struct summary *s, uint64_t bytes, uint64_t hole_bytes, uint64_t kept_bytes,
                   const uint8_t hash[RECORD_HASH_BYTES])
 {
     s->bytes += bytes;
     s->hole_bytes += hole_bytes;
+    s->kept_bytes += kept_bytes;
     s->files++;
     digest_update(s->hashes, hash, RECORD_HASH_BYTES);
     if (s->files == 1)
@@ -44,12 +45,12 @@ static double summary_seconds(const struct summary *s)
     return s->end_ns > s->start_ns ? (double)(s->end_ns - s->start_ns) / 1e9 : 0;
 }
 
-/* Bytes per second, without holes, which do not travel. */
+/* Bytes per second, without those that do not travel. */
 static double summary_rate(const struct summary *s)
 {
     double seconds = summary_seconds(s);
 
-    return seconds > 0 ? (double)(s->bytes - s->hole_bytes) / seconds : 0;
+    return seconds > 0 ? (double)(s->bytes - s->hole_bytes - s->kept_bytes) / seconds : 0;
 }
 
 void summary_take(struct summary *s, const struct sluice_conn *c)
@@ -68,15 +69,31 @@ static const char *peer_text(const struct summary *s, char *out, size_t out_len)
     return out;
 }
 
+/* ", 3.0 GB of which were there already" or the like; "" if nothing was. */
+static const char *kept_text(const struct summary *s, char *out, size_t out_len)
+{
+    char bytes[32];
+
+    out[0] = 0;
+    if (s->kept_bytes > 0)
+        snprintf(out, out_len, ", of which %s were there",
+                 text_bytes(bytes, sizeof bytes, (double)s->kept_bytes));
+    return out;
+}
+
 void summary_say(const struct summary *s)
 {
-    char bytes[32], rate[32], peer[SLUICE_PEER_MAX + sizeof s->stats.peer];
+    char bytes[32], rate[32], kept[64], peer[SLUICE_PEER_MAX + sizeof s->stats.peer];
 
-    say_note("%s %" PRIu64 " file%s, %" PRIu64 " bytes (%s) in %.3f s, %s, %" PRIu64
+    if (s->there_files > 0)
+        say_note("%" PRIu64 " file%s of %s were there already", s->there_files,
+                 s->there_files == 1 ? "" : "s",
+                 text_bytes(bytes, sizeof bytes, (double)s->there_bytes));
+    say_note("%s %" PRIu64 " file%s, %" PRIu64 " bytes (%s)%s in %.3f s, %s, %" PRIu64
              " units repeated, %s %s",
              s->sending ? "sent" : "received", s->files, s->files == 1 ? "" : "s", s->bytes,
-             text_bytes(bytes, sizeof bytes, (double)s->bytes), summary_seconds(s),
-             text_rate(rate, sizeof rate, summary_rate(s)),
+             text_bytes(bytes, sizeof bytes, (double)s->bytes), kept_text(s, kept, sizeof kept),
+             summary_seconds(s), text_rate(rate, sizeof rate, summary_rate(s)),
              s->sending ? s->stats.tx_repeats : s->stats.rx_lost, s->sending ? "to" : "from",
              peer_text(s, peer, sizeof peer));
 }
@@ -90,14 +107,15 @@ void summary_json(const struct summary *s, int exit_code, FILE *out)
 
     getrusage(RUSAGE_SELF, &use);
     digest_hex(hex, s->hash);
-    j = json_pack("{ss ss si sI sI sI sI sf sf sI sI sI sI sI sf}", "command",
+    j = json_pack("{ss ss si sI sI sI sI sI sI sI sf sf sI sI sI sI sI sf}", "command",
                   s->copy      ? "cp"
                   : s->sending ? "send"
                                : "recv",
                   "peer", t->peer, "exit", exit_code, "files", (json_int_t)s->files, "failed",
                   (json_int_t)s->failed, "bytes", (json_int_t)s->bytes, "hole_bytes",
-                  (json_int_t)s->hole_bytes, "seconds", summary_seconds(s), "goodput_bps",
-                  summary_rate(s) * 8, "packets",
+                  (json_int_t)s->hole_bytes, "kept_bytes", (json_int_t)s->kept_bytes, "there_files",
+                  (json_int_t)s->there_files, "there_bytes", (json_int_t)s->there_bytes, "seconds",
+                  summary_seconds(s), "goodput_bps", summary_rate(s) * 8, "packets",
                   (json_int_t)(s->sending ? t->tx_units : t->rx_units), "repeats",
                   (json_int_t)(s->sending ? t->tx_repeats : t->rx_lost), "rate_grant_Bps",
                   (json_int_t)(s->sending ? t->tx_rate_Bps : t->rx_rate_Bps), "rtt_ns",

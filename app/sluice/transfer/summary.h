@@ -15,7 +15,9 @@ struct summary {
     bool copy;           /* of sluice cp */
     uint64_t bytes;      /* of files that the receiver has whole, holes included */
     uint64_t hole_bytes; /* holes among `bytes`: not on the wire */
+    uint64_t kept_bytes; /* among `bytes`, those that an interrupted transfer had left */
     uint64_t files;      /* that the receiver has whole; directories do not count */
+    uint64_t there_files, there_bytes; /* that the receiver had whole already; not in `files` */
     uint64_t failed;
     uint64_t start_ns, end_ns;
     struct sluice_stats stats;
@@ -27,7 +29,7 @@ struct summary {
 int summary_init(struct summary *s, bool sending);
 void summary_fini(struct summary *s);
 /* Counts one whole file. */
-void summary_file(struct summary *s, uint64_t bytes, uint64_t hole_bytes,
+void summary_file(struct summary *s, uint64_t bytes, uint64_t hole_bytes, uint64_t kept_bytes,
                   const uint8_t hash[RECORD_HASH_BYTES]);
 /* Takes the connection's counters and the name of its peer. */
 void summary_take(struct summary *s, const struct sluice_conn *c);

@@ -81,7 +81,7 @@ def _far_end(*data: bytes) -> "subprocess.CompletedProcess[bytes]":
 
 
 def _message(kind: int, data: bytes = b"") -> bytes:
-    return b"SLCP\1" + bytes([kind]) + len(data).to_bytes(2, "big") + data
+    return b"SLCP\2" + bytes([kind]) + len(data).to_bytes(2, "big") + data
 
 
 @case("a near end that breaks the protocol of messages")
@@ -100,7 +100,7 @@ def hostile_near(_folder: str) -> None:
         "a bad address": [_message(2, pull), _message(4, address[:16] + b"\x5f")],
         "a zero byte": [_message(2, start), _message(3, b"a\0b")],
         "a far end's message": [_message(2, start), _message(9, b"\0")],
-        "too long": [_message(2, start), b"SLCP\1\3\xff\xff"],
+        "too long": [_message(2, start), b"SLCP\2\3\xff\xff"],
     }
     for what, messages in bad.items():
         done = _far_end(*messages)
@@ -108,7 +108,7 @@ def hostile_near(_folder: str) -> None:
         assert b"invalid message from the other host" in done.stdout, (what, done)
         assert done.stdout.endswith(_message(9, bytes([TRANSFER]))), (what, done)
     done = _far_end()
-    assert done.returncode == 128 + signal.SIGHUP and done.stdout.startswith(b"SLCP\1\1"), done
+    assert done.returncode == 128 + signal.SIGHUP and done.stdout.startswith(b"SLCP\2\1"), done
     done = _far_end(_message(2, start), _message(3, b"."))
     assert done.returncode == 128 + signal.SIGHUP, done
 

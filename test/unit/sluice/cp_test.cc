@@ -381,13 +381,13 @@ static std::string start_data(const struct message_start &s)
 
 TEST(Message, Golden)
 {
-    EXPECT_EQ(hex(encoded(MESSAGE_HELLO, "0.9")), "534c435001010003302e39");
-    EXPECT_EQ(hex(encoded(MESSAGE_START, start_data(a_start()))), "534c435001020028"
+    EXPECT_EQ(hex(encoded(MESSAGE_HELLO, "0.9")), "534c435002010003302e39");
+    EXPECT_EQ(hex(encoded(MESSAGE_START, start_data(a_start()))), "534c435002020028"
                                                                   "a0a1a2a3a4a5a6a7a8a9aaabacadaeaf"
                                                                   "00000011000000080000000102030405"
                                                                   "c350000000000000");
-    EXPECT_EQ(hex(encoded(MESSAGE_GO, "")), "534c435001050000");
-    EXPECT_EQ(hex(encoded(MESSAGE_END, std::string(1, 5))), "534c43500109000105");
+    EXPECT_EQ(hex(encoded(MESSAGE_GO, "")), "534c435002050000");
+    EXPECT_EQ(hex(encoded(MESSAGE_END, std::string(1, 5))), "534c43500209000105");
 }
 
 TEST(Message, OneByteAtATime)
@@ -413,8 +413,8 @@ TEST(Message, Wrong)
         {"W", "not a message"},
         {"Welcome to host\n", "not a message"},
         {"SLUC", "not a message"},
-        {std::string("SLCP\1\0\0\0", 8), "unknown type"},
-        {std::string("SLCP\1\12\0\0", 8), "unknown type"},
+        {std::string("SLCP\2\0\0\0", 8), "unknown type"},
+        {std::string("SLCP\2\12\0\0", 8), "unknown type"},
         {encoded(MESSAGE_HELLO, ""), "length"},
         {encoded(MESSAGE_HELLO, std::string(65, 'v')), "length"},
         {encoded(MESSAGE_START, std::string(39, 'v')), "length"},
@@ -423,7 +423,7 @@ TEST(Message, Wrong)
         {encoded(MESSAGE_END, ""), "length"},
         {encoded(MESSAGE_ADDRESS, "short"), "length"},
         {encoded(MESSAGE_ERROR, std::string(MESSAGE_TEXT_MAX + 1, 'x')), "length"},
-        {std::string("SLCP\1\3\xff\xff", 8), "length"},
+        {std::string("SLCP\2\3\xff\xff", 8), "length"},
         {encoded(MESSAGE_PATH, std::string("a\0b", 3)), "zero byte"},
     };
     struct message m;
@@ -433,8 +433,8 @@ TEST(Message, Wrong)
         EXPECT_EQ(decoded(&m, c.bytes, &why), -EINVAL) << hex(c.bytes);
         EXPECT_NE(std::string(why).find(c.why), std::string::npos) << why;
     }
-    EXPECT_EQ(decoded(&m, std::string("SLCP\2\1\0\1x", 9), &why), -EPROTONOSUPPORT);
-    EXPECT_EQ(decoded(&m, std::string("SLCP\2???", 8), &why), -EPROTONOSUPPORT);
+    EXPECT_EQ(decoded(&m, std::string("SLCP\3\1\0\1x", 9), &why), -EPROTONOSUPPORT);
+    EXPECT_EQ(decoded(&m, std::string("SLCP\3???", 8), &why), -EPROTONOSUPPORT);
 }
 
 /* The result of reading a START whose bytes are changed by this function. */
@@ -463,12 +463,12 @@ TEST(Message, Start)
     ASSERT_EQ(message_start_decode(&back, &m, &why), 0);
     EXPECT_EQ(start_data(back), start_data(s));
     EXPECT_EQ(start_fault([](std::string &) {}), "right");
-    EXPECT_EQ(start_fault([](std::string &d) { d[18] = 1; }), "unknown flag");
+    EXPECT_EQ(start_fault([](std::string &d) { d[18] = 2; }), "unknown flag");
     EXPECT_EQ(start_fault([](std::string &d) { d[23] = 0; }), "number of buffers out of range");
     EXPECT_EQ(start_fault([](std::string &d) { d[23] = 65; }), "number of buffers out of range");
     EXPECT_EQ(start_fault([](std::string &d) { d[24] = (char)0x80; }), "size out of range");
     EXPECT_EQ(start_fault([](std::string &d) { d[32] = d[33] = 0; }), "no service to send to");
-    EXPECT_EQ(start_fault([](std::string &d) { d[39] = 1; }), "an unused field is not zero");
+    EXPECT_EQ(start_fault([](std::string &d) { d[35] = 1; }), "an unused field is not zero");
 }
 
 /* What is accepted would be written with the same bytes. */

@@ -178,6 +178,89 @@ TEST_F(Incoming, FilesBeyondTheLimitAreRefused)
     EXPECT_EQ(in.code, SAY_LOCAL);
 }
 
+// What is there of a file is told only before it is sent, and kept only once it was told.
+TEST_F(Incoming, WhatIsThereIsAskedAndKeptInOrder)
+{
+    const std::string chunk(RECORD_CHUNK_BYTES, 'c');
+    struct record offer = make(RECORD_OFFER, 1, 3 * RECORD_CHUNK_BYTES);
+    uint64_t bytes;
+
+    destination.keep_s = 60;
+    EXPECT_LT(give(make(RECORD_ASK, 2, 5), "x"), 0);
+    EXPECT_EQ(give(make(RECORD_ASK, 1, 5), "x"), 0);
+    EXPECT_LT(give(make(RECORD_ASK, 1, 5), "x"), 0);
+    EXPECT_LT(give(make(RECORD_ANSWER, 1)), 0);
+    EXPECT_LT(give(make(RECORD_HAVE, 1)), 0);
+    EXPECT_STREQ(why, "a record that only receivers send");
+    EXPECT_LT(give(make(RECORD_KEEP, 1, RECORD_CHUNK_BYTES)), 0);
+    // An interrupted transfer.
+    EXPECT_EQ(give(offer, "x"), 0);
+    EXPECT_LT(give(make(RECORD_KEEP, 1, RECORD_CHUNK_BYTES)), 0);
+    EXPECT_STREQ(why, "chunks are kept that the receiver has not named");
+    for (uint64_t at = 0; at < 2; at++)
+        EXPECT_EQ(give(make(RECORD_DATA, 1, 0, at * RECORD_CHUNK_BYTES), chunk), 0);
+    EXPECT_LT(give(make(RECORD_ASK, 2, 5), "y"), 0);
+    EXPECT_STREQ(why, "a record out of order");
+    EXPECT_TRUE(part_file_leave(&in.part));
+    in.in_file = false;
+    in.file = 0;
+    in.results.len = 0;
+    // It is resumed.
+    EXPECT_EQ(give(make(RECORD_ASK, 2, offer.size), "x"), 0);
+    offer.flags = RECORD_RESUME;
+    EXPECT_EQ(give(offer, "x"), 0);
+    EXPECT_LT(give(make(RECORD_KEEP, 1, RECORD_CHUNK_BYTES)), 0);
+    EXPECT_EQ(incoming_tell(&in, &bytes), 0);
+    EXPECT_GT(bytes, 2 * RECORD_CHUNK_BYTES);
+    EXPECT_EQ(incoming_tell(&in, &bytes), 0);
+    EXPECT_EQ(bytes, 0u) << "all was told";
+    EXPECT_LT(give(make(RECORD_KEEP, 1, 3 * RECORD_CHUNK_BYTES)), 0);
+    EXPECT_LT(give(make(RECORD_KEEP, 1, RECORD_CHUNK_BYTES, RECORD_CHUNK_BYTES)), 0);
+    EXPECT_EQ(give(make(RECORD_KEEP, 1, 2 * RECORD_CHUNK_BYTES)), 0);
+    EXPECT_EQ(give(make(RECORD_DATA, 1, 0, 2 * RECORD_CHUNK_BYTES), chunk), 0);
+    EXPECT_EQ(give(end(1, chunk + chunk + chunk)), 0);
+    EXPECT_EQ(in.summary.kept_bytes, 2 * RECORD_CHUNK_BYTES);
+    EXPECT_TRUE(folder.read("x") == chunk + chunk + chunk);
+    // ANSWER: two chunks; HAVE: both hashes, and no more; RESULT.
+    struct record r;
+    ASSERT_EQ(record_decode(in.results.queue, in.results.len, &r, &why), 0);
+    EXPECT_EQ(r.type, RECORD_ANSWER);
+    EXPECT_EQ(r.size, 2 * RECORD_CHUNK_BYTES);
+    ASSERT_EQ(record_decode(in.results.queue + RECORD_HEADER_BYTES,
+                            in.results.len - RECORD_HEADER_BYTES, &r, &why),
+              0);
+    EXPECT_EQ(r.type, RECORD_HAVE);
+    EXPECT_EQ(r.flags, RECORD_LAST);
+    EXPECT_EQ(r.len_bytes, 2u * RECORD_HASH_BYTES);
+}
+
+// A name that is refused has nothing, wherever it leads. A copy refuses what it has not asked for.
+TEST_F(Incoming, NothingIsToldOfRefusedNames)
+{
+    char asked_for[] = "y", *paths[] = {asked_for};
+    struct copy copy = {};
+    struct record r;
+    struct stat st;
+
+    folder.write("x", "abc");
+    ASSERT_EQ(stat(folder.at("x").c_str(), &st), 0);
+    copy.host = "far";
+    copy.paths = paths;
+    copy.n_paths = 1;
+    for (const char *name : {"x", "../x", "a/../x", "x"}) {
+        struct record ask = make(RECORD_ASK, in.asked + 1, 3);
+
+        ask.mtime_s = st.st_mtim.tv_sec;
+        ask.mtime_ns = (uint32_t)st.st_mtim.tv_nsec;
+        in.results.len = in.results.head = 0;
+        ASSERT_EQ(give(ask, name), 0);
+        ASSERT_EQ(record_decode(in.results.queue, in.results.len, &r, &why), 0);
+        EXPECT_EQ(r.flags, in.asked == 1 ? RECORD_WHOLE : 0) << name;
+        if (in.asked == 3)
+            in.copy = &copy;
+    }
+}
+
 TEST_F(Incoming, HostileNames)
 {
     const std::string outside = folder.path + "-outside"; // no other process has it

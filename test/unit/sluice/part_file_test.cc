@@ -109,7 +109,7 @@ TEST_F(Part, NothingHasTheNameBeforeItIsWhole)
     ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
     EXPECT_EQ(folder.read("x"), "old");
     EXPECT_EQ(folder.count(), 2u);
-    EXPECT_EQ(std::string(part.temporary).rfind(".x.part-", 0), 0u) << part.temporary;
+    EXPECT_EQ(std::string(part.temporary.text).rfind(".x.part-", 0), 0u) << part.temporary.text;
     struct record e = end("new");
     ASSERT_EQ(part_file_finish(&part, &e), RECORD_OK);
     EXPECT_EQ(folder.read("x"), "new");

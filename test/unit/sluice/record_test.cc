@@ -63,7 +63,7 @@ TEST(Record, Golden)
 {
     struct record r = offer();
 
-    EXPECT_EQ(encoded(r), "534c55460101000000000009000001a0"
+    EXPECT_EQ(encoded(r), "534c55460201000000000009000001a0"
                           "00000000000000030000000000000000"
                           "0000000102030405fffffffffffffffe"
                           "3b9ac9ff000000000000000000000000");
@@ -72,7 +72,7 @@ TEST(Record, Golden)
     r.len_bytes = RECORD_DATA_MAX;
     r.file = 3;
     r.offset = 0x400000;
-    EXPECT_EQ(encoded(r), "534c5546010200000040000000000000"
+    EXPECT_EQ(encoded(r), "534c5546020200000040000000000000"
                           "00000000000000030000000000400000"
                           "00000000000000000000000000000000"
                           "00000000000000000000000000000000");
@@ -81,11 +81,11 @@ TEST(Record, Golden)
     r.file = 3;
     r.offset = 0x800000;
     r.size = RECORD_HOLE_MAX;
-    EXPECT_EQ(encoded(r), "534c5546010300000000000000000000"
+    EXPECT_EQ(encoded(r), "534c5546020300000000000000000000"
                           "00000000000000030000000000800000"
                           "00000000040000000000000000000000"
                           "00000000000000000000000000000000");
-    EXPECT_EQ(encoded(end_file()), "534c5546010400000000000000000000"
+    EXPECT_EQ(encoded(end_file()), "534c5546020400000000000000000000"
                                    "00000000000000030000000000000000"
                                    "0000000000000007a0a1a2a3a4a5a6a7"
                                    "a8a9aaabacadaeaf0000000000000000");
@@ -94,24 +94,56 @@ TEST(Record, Golden)
     r.len_bytes = 5;
     r.mode = RECORD_NO_SPACE;
     r.file = 3;
-    EXPECT_EQ(encoded(r), "534c5546010800000000000500000004"
+    EXPECT_EQ(encoded(r), "534c5546020800000000000500000004"
                           "00000000000000030000000000000000"
                           "00000000000000000000000000000000"
                           "00000000000000000000000000000000");
     r = {};
     r.type = RECORD_END_ALL;
     r.size = 3;
-    EXPECT_EQ(encoded(r), "534c5546010700000000000000000000"
+    EXPECT_EQ(encoded(r), "534c5546020700000000000000000000"
                           "00000000000000000000000000000000"
                           "00000000000000030000000000000000"
                           "00000000000000000000000000000000");
     r = end_file();
     r.type = RECORD_TOKEN;
     r.file = r.size = 0;
-    EXPECT_EQ(encoded(r), "534c5546010900000000000000000000"
+    EXPECT_EQ(encoded(r), "534c5546020900000000000000000000"
                           "00000000000000000000000000000000"
                           "0000000000000000a0a1a2a3a4a5a6a7"
                           "a8a9aaabacadaeaf0000000000000000");
+}
+
+TEST(Record, GoldenOfResuming)
+{
+    struct record r = {};
+
+    r.type = RECORD_ANSWER;
+    r.file = 3;
+    r.size = 2 * RECORD_CHUNK_BYTES;
+    EXPECT_EQ(encoded(r), "534c5546020b00000000000000000000"
+                          "00000000000000030000000000000000"
+                          "00000000002000000000000000000000"
+                          "00000000000000000000000000000000");
+    r = {};
+    r.type = RECORD_HAVE;
+    r.file = 3;
+    r.flags = RECORD_LAST;
+    r.len_bytes = 2 * RECORD_HASH_BYTES;
+    r.offset = RECORD_CHUNK_BYTES;
+    EXPECT_EQ(encoded(r), "534c5546020c00010000002000000000"
+                          "00000000000000030000000000100000"
+                          "00000000000000000000000000000000"
+                          "00000000000000000000000000000000");
+    r = {};
+    r.type = RECORD_KEEP;
+    r.file = 3;
+    r.offset = RECORD_CHUNK_BYTES;
+    r.size = RECORD_CHUNK_BYTES;
+    EXPECT_EQ(encoded(r), "534c5546020d00000000000000000000"
+                          "00000000000000030000000000100000"
+                          "00000000001000000000000000000000"
+                          "00000000000000000000000000000000");
 }
 
 /* Decodes a header, followed by as many bytes of data as it states. */
@@ -127,13 +159,14 @@ static struct record random_record(std::mt19937_64 &rng)
 {
     struct record r = {};
 
-    r.type = (uint8_t)(RECORD_OFFER + rng() % RECORD_TOKEN);
+    r.type = (uint8_t)(RECORD_OFFER + rng() % (RECORD_TYPES - RECORD_OFFER));
     if (r.type != RECORD_END_ALL && r.type != RECORD_TOKEN)
         r.file = 1 + rng();
     switch (r.type) {
     case RECORD_OFFER:
-        r.flags = (uint16_t)(rng() % 2);
-        r.size = r.flags ? 0 : rng() >> 2;
+    case RECORD_ASK:
+        r.flags = (uint16_t)(r.type == RECORD_OFFER ? rng() % 3 : 0);
+        r.size = r.flags == RECORD_SIZE_UNKNOWN ? 0 : rng() >> 2;
         /* fall through */
     case RECORD_DIR:
         r.len_bytes = 1 + (uint32_t)(rng() % RECORD_NAME_MAX);
@@ -148,6 +181,19 @@ static struct record random_record(std::mt19937_64 &rng)
     case RECORD_HOLE:
         r.offset = rng() >> 2;
         r.size = 1 + rng() % RECORD_HOLE_MAX;
+        break;
+    case RECORD_ANSWER:
+        r.flags = (uint16_t)(rng() % 2);
+        r.size = rng() >> 1;
+        break;
+    case RECORD_HAVE:
+        r.flags = (uint16_t)(rng() % 2);
+        r.offset = (rng() >> 2) / RECORD_CHUNK_BYTES * RECORD_CHUNK_BYTES;
+        r.len_bytes = (uint32_t)(rng() % (RECORD_HASHES_MAX + 1)) * RECORD_HASH_BYTES;
+        break;
+    case RECORD_KEEP:
+        r.offset = (rng() >> 2) / RECORD_CHUNK_BYTES * RECORD_CHUNK_BYTES;
+        r.size = (1 + rng() % RECORD_HASHES_MAX) * RECORD_CHUNK_BYTES;
         break;
     case RECORD_END_FILE:
         for (uint8_t &b : r.hash)
@@ -245,10 +291,13 @@ TEST(Record, Limits)
     r.file = 0;
     expect_refused(r, "no file number");
     r = offer();
-    r.flags = 2;
+    r.flags = 4;
     expect_refused(r, "unknown flag");
     r = offer();
     r.flags = RECORD_SIZE_UNKNOWN;
+    expect_refused(r, "size both known and unknown");
+    r.size = 0;
+    r.flags = RECORD_SIZE_UNKNOWN | RECORD_RESUME;
     expect_refused(r, "size both known and unknown");
     r = offer();
     r.mode = 010000;
@@ -284,6 +333,37 @@ TEST(Record, Limits)
     expect_refused(r, "length out of range");
 }
 
+TEST(Record, LimitsOfChunks)
+{
+    struct record r = {};
+
+    r.type = RECORD_KEEP;
+    r.file = 1;
+    expect_refused(r, "no whole number of chunks");
+    r.size = RECORD_CHUNK_BYTES + 1;
+    expect_refused(r, "no whole number of chunks");
+    r.size = (RECORD_HASHES_MAX + 1) * RECORD_CHUNK_BYTES;
+    expect_refused(r, "no whole number of chunks");
+    r.size = RECORD_CHUNK_BYTES;
+    r.offset = RECORD_CHUNK_BYTES - 1;
+    expect_refused(r, "a chunk out of place");
+    r.offset = (uint64_t)INT64_MAX + 1 - RECORD_CHUNK_BYTES;
+    expect_refused(r, "end out of range");
+    r = {};
+    r.type = RECORD_HAVE;
+    r.file = 1;
+    r.len_bytes = RECORD_HASH_BYTES - 1;
+    expect_refused(r, "half a hash");
+    r.len_bytes = (RECORD_HASHES_MAX + 1) * RECORD_HASH_BYTES;
+    expect_refused(r, "length out of range");
+    r.len_bytes = 0;
+    r.flags = 2;
+    expect_refused(r, "unknown flag");
+    r.flags = 0;
+    r.offset = (uint64_t)INT64_MAX + 1 - RECORD_CHUNK_BYTES;
+    expect_refused(r, "end out of range");
+}
+
 TEST(Record, LengthsBeforeFields)
 {
     struct record r = offer(), back;
@@ -313,10 +393,10 @@ TEST(Record, OthersProtocols)
     EXPECT_LT(decoded(header, &back, &why), 0);
     EXPECT_STREQ(why, "not sluice's file protocol");
     header[0] ^= 1;
-    header[4] = 2;
+    header[4] = RECORD_VERSION + 1;
     EXPECT_LT(decoded(header, &back, &why), 0);
     EXPECT_STREQ(why, "another version of the file protocol");
-    header[4] = 1;
+    header[4] = RECORD_VERSION;
     header[5] = 0;
     EXPECT_LT(decoded(header, &back, &why), 0);
     header[5] = RECORD_TYPES;

@@ -127,3 +127,84 @@ TEST_F(Result, Nonsense)
     EXPECT_NE(s.status, 0);
     EXPECT_EQ(s.code, SAY_TRANSFER);
 }
+
+/* What a receiver says that the sender resumes with. */
+class Told : public Result
+{
+  protected:
+    void SetUp() override
+    {
+        Result::SetUp();
+        ASSERT_EQ(sender_resume_init(&s), 0);
+        expect("a");
+        s.in_file = true;
+        s.resume.comparing = true;
+    }
+    void TearDown() override
+    {
+        sender_resume_fini(&s);
+        Result::TearDown();
+    }
+    static std::string have(uint64_t file, uint64_t chunk, uint32_t n, bool last = false)
+    {
+        struct record r = {};
+        std::string out(RECORD_HEADER_BYTES, '\0');
+
+        r.type = RECORD_HAVE;
+        r.file = file;
+        r.flags = last ? RECORD_LAST : 0;
+        r.offset = chunk * RECORD_CHUNK_BYTES;
+        r.len_bytes = n * RECORD_HASH_BYTES;
+        record_encode((uint8_t *)&out[0], &r);
+        return out + std::string(r.len_bytes, 'h');
+    }
+    static std::string answer(uint64_t number)
+    {
+        struct record r = {};
+        std::string out(RECORD_HEADER_BYTES, '\0');
+
+        r.type = RECORD_ANSWER;
+        r.file = number;
+        record_encode((uint8_t *)&out[0], &r);
+        return out;
+    }
+    bool right(const std::string &bytes)
+    {
+        s.status = s.code = 0;
+        give(bytes);
+        return s.status == 0;
+    }
+};
+
+TEST_F(Told, HashesInOrderAndNoMoreThanThereIsRoomFor)
+{
+    EXPECT_TRUE(right(have(1, 0, 40)));
+    EXPECT_FALSE(right(have(1, 39, 1))) << "again";
+    EXPECT_FALSE(right(have(1, 41, 1))) << "a gap";
+    EXPECT_FALSE(right(have(1, 40, RECORD_HASHES_MAX - 39))) << "more than there is room for";
+    EXPECT_TRUE(right(have(1, 40, RECORD_HASHES_MAX - 40)));
+    s.resume.from += RECORD_CHUNK_BYTES;
+    EXPECT_TRUE(right(have(1, RECORD_HASHES_MAX, 1, true)));
+    EXPECT_FALSE(right(have(1, RECORD_HASHES_MAX + 1, 0, true))) << "after the last";
+}
+
+TEST_F(Told, HashesOfOtherFiles)
+{
+    EXPECT_FALSE(right(have(2, 0, 1))) << "of a file to come";
+    s.in_file = false;
+    EXPECT_TRUE(right(have(1, 0, 1))) << "late";
+    s.in_file = true;
+    s.resume.comparing = false;
+    EXPECT_FALSE(right(have(1, 0, 1))) << "nobody asked";
+}
+
+TEST_F(Told, AnswersThatNobodyAskedFor)
+{
+    EXPECT_FALSE(right(answer(1)));
+    s.resume.asks[1] = (struct sender_ask *)calloc(1, sizeof(struct sender_ask) + 1);
+    s.resume.last = 1;
+    EXPECT_FALSE(right(answer(2)));
+    EXPECT_TRUE(right(answer(1)));
+    EXPECT_TRUE(s.resume.asks[1]->answered);
+    EXPECT_FALSE(right(answer(1))) << "twice";
+}

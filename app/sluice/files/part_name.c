@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files in which files are received. See part_name.h. */
+#include "sluice/files/part_name.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+
+#define MARK       ".part-"
+#define DIGITS     16
+#define SUFFIX_LEN (sizeof MARK - 1 + DIGITS)
+#define OTHERS     (S_IWGRP | S_IWOTH)
+
+static void name_set(struct part_name *n, const char *base, uint64_t digits)
+{
+    snprintf(n->text, sizeof n->text, ".%.*s" MARK "%016" PRIx64, (int)(NAME_MAX - 1 - SUFFIX_LEN),
+             base, digits);
+}
+
+void part_name_make(struct part_name *n, struct digest *digest, const char *owner, const char *base,
+                    const struct record *offer)
+{
+    uint8_t fields[24], hash[RECORD_HASH_BYTES];
+
+    n->lasting = (offer->flags & RECORD_SIZE_UNKNOWN) == 0;
+    bytes_put_u64(fields, offer->size);
+    bytes_put_u64(fields + 8, (uint64_t)offer->mtime_s);
+    bytes_put_u64(fields + 16, offer->mtime_ns);
+    digest_reset(digest);
+    digest_update(digest, fields, sizeof fields);
+    digest_update(digest, owner, strlen(owner) + 1);
+    digest_update(digest, base, strlen(base));
+    digest_value(digest, hash);
+    name_set(n, base, bytes_get_u64(hash));
+}
+
+/* Whether the locked file is a part file of ours, and still has the name. */
+static bool is_ours(int dir_fd, const char *name, int fd, struct stat *st)
+{
+    struct stat named;
+
+    return fstat(fd, st) == 0 && fstatat(dir_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           named.st_dev == st->st_dev && named.st_ino == st->st_ino && S_ISREG(st->st_mode) &&
+           st->st_uid == geteuid() && st->st_nlink == 1 && (st->st_mode & OTHERS) == 0;
+}
+
+/* Opens and locks a part file that is there. Returns the descriptor; -EBUSY: another process
+ * writes to it, or it is not ours; or another negative errno. */
+static int part_take(int dir_fd, const char *name, struct stat *st)
+{
+    int fd = openat(dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+    if (fd < 0)
+        return errno == ENOENT ? -ENOENT : -EBUSY;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_ours(dir_fd, name, fd, st))
+        return fd;
+    close(fd);
+    return -EBUSY;
+}
+
+/* Makes a part file and locks it. A file system without locks gives a part file that nobody can
+ * resume. */
+static int part_create(struct part_name *n, int dir_fd)
+{
+    int fd = openat(dir_fd, n->text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return -errno;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        bool taken = errno == EWOULDBLOCK; /* by a transfer that saw it before we locked it */
+
+        n->lasting = false;
+        if (taken) {
+            close(fd);
+            return -EEXIST;
+        }
+    }
+    return fd;
+}
+
+int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume)
+{
+    uint64_t digits;
+    struct stat st;
+    int fd = -EEXIST, tries;
+
+    for (tries = 0; tries < 100 && fd == -EEXIST; tries++) {
+        if (!n->lasting) {
+            if (getrandom(&digits, sizeof digits, 0) != sizeof digits)
+                return -EIO;
+            name_set(n, base, digits);
+        }
+        fd = part_create(n, dir_fd);
+        if (fd != -EEXIST || !n->lasting)
+            continue;
+        fd = part_take(dir_fd, n->text, &st);
+        if (fd >= 0 && !resume && ftruncate(fd, 0) < 0) {
+            close(fd);
+            fd = -EBUSY;
+        }
+        if (fd == -EBUSY)
+            n->lasting = false;
+        if (fd == -EBUSY || fd == -ENOENT) /* ENOENT: removed since */
+            fd = -EEXIST;
+    }
+    return fd == -EEXIST ? -EIO : fd;
+}
+
+uint64_t part_name_bytes(const struct part_name *n, int dir_fd)
+{
+    struct stat st;
+    int fd = n->lasting ? part_take(dir_fd, n->text, &st) : -EBUSY;
+
+    if (fd < 0)
+        return 0;
+    close(fd);
+    return (uint64_t)st.st_size;
+}
+
+static bool is_part(const char *name)
+{
+    size_t len = strlen(name);
+    const char *mark = name + len - SUFFIX_LEN;
+
+    return len > SUFFIX_LEN + 1 && name[0] == '.' && strncmp(mark, MARK, sizeof MARK - 1) == 0 &&
+           strspn(mark + sizeof MARK - 1, "0123456789abcdef") == DIGITS;
+}
+
+void part_name_clean(int dir_fd, uint32_t keep_s)
+{
+    int again = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = again < 0 ? NULL : fdopendir(again);
+    const struct dirent *e;
+    struct stat st;
+
+    if (dir == NULL && again >= 0)
+        close(again);
+    while (dir != NULL && (e = readdir(dir)) != NULL) {
+        int fd = is_part(e->d_name) ? part_take(dir_fd, e->d_name, &st) : -ENOENT;
+
+        if (fd < 0)
+            continue;
+        if (st.st_mtim.tv_sec + (int64_t)keep_s <= time(NULL))
+            unlinkat(dir_fd, e->d_name, 0);
+        close(fd);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The files in which files are received: ".NAME.part-" and 16 hex digits, in the final directory.
+ *
+ * The digits follow from what the sender says of the file, so that a later transfer of the same
+ * file finds what an interrupted one has left. A part file is locked (flock) by the process that
+ * writes to it; if it is locked, or not wholly ours, another one with random digits is made.
+ */
+#ifndef SLUICE_COMMAND_PART_NAME_H
+#define SLUICE_COMMAND_PART_NAME_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sluice/files/digest.h"
+#include "sluice/files/record.h"
+
+struct part_name {
+    char text[NAME_MAX + 1];
+    bool lasting; /* a later transfer will find it */
+};
+
+/*
+ * Makes the name for an offered file. `digest` is working memory. owner: names the sender, so that
+ * no other one learns what is in the file.
+ */
+void part_name_make(struct part_name *n, struct digest *digest, const char *owner, const char *base,
+                    const struct record *offer);
+/*
+ * Opens the part file for reading and writing, and locks it. resume: what it has is kept;
+ * otherwise it is emptied. If it cannot be had, *n gets random digits, which need `base`. Returns
+ * the descriptor or a negative errno.
+ */
+int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume);
+/* Bytes that the part file has, if it could be resumed now; 0: none. */
+uint64_t part_name_bytes(const struct part_name *n, int dir_fd);
+/* Removes part files of this user in the directory that nobody writes to, and that were last
+ * written to keep_s ago or earlier. */
+void part_name_clean(int dir_fd, uint32_t keep_s);
+
+#endif

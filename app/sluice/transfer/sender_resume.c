@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends only what the receiver does not have yet. See sender.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/files/name.h"
+#include "sluice/transfer/sender.h"
+
+int sender_resume_init(struct sender *s)
+{
+    struct sender_resume *u = &s->resume;
+
+    u->first = 1;
+    u->chunk = malloc(RECORD_CHUNK_BYTES);
+    u->digest = digest_create();
+    return u->chunk != NULL && u->digest != NULL ? 0 : -ENOMEM;
+}
+
+/* ---- what the receiver has ----------------------------------------------------------------- */
+
+static struct sender_ask **ask_at(struct sender_resume *u, uint64_t number)
+{
+    return &u->asks[number % SENDER_ASKS_MAX];
+}
+
+static void ask_drop(struct sender_resume *u)
+{
+    free(*ask_at(u, u->first));
+    *ask_at(u, u->first) = NULL;
+    u->first++;
+}
+
+void sender_resume_fini(struct sender *s)
+{
+    struct sender_resume *u = &s->resume;
+
+    while (u->first <= u->last && u->first > 0)
+        ask_drop(u);
+    tree_close(u->tree);
+    digest_destroy(u->digest);
+    free(u->chunk);
+    memset(u, 0, sizeof *u);
+}
+
+/* The next file of the walk ahead. False: there is none. */
+static bool ask_walk(struct sender *s, struct tree_entry *e)
+{
+    struct sender_resume *u = &s->resume;
+    const struct sender_options *o = s->options;
+
+    while (u->path < o->n_paths) {
+        if (u->tree == NULL && strcmp(o->paths[u->path], "-") != 0)
+            u->tree = tree_open(o->paths[u->path]);
+        while (u->tree != NULL && tree_next(u->tree, e)) {
+            if (e->kind == TREE_FILE && S_ISREG(e->st.st_mode) &&
+                name_check(e->name, strlen(e->name)) == NULL)
+                return true;
+        }
+        tree_close(u->tree);
+        u->tree = NULL;
+        u->path++;
+    }
+    return false;
+}
+
+bool sender_asks(struct sender *s)
+{
+    struct sender_resume *u = &s->resume;
+    struct record r = {.type = RECORD_ASK};
+    struct tree_entry e;
+    struct sender_ask *a;
+    size_t len;
+
+    if (u->last + 1 - u->first == SENDER_ASKS_MAX || !ask_walk(s, &e))
+        return false;
+    len = strlen(e.name);
+    a = calloc(1, sizeof *a + len + 1);
+    if (a == NULL)
+        return false; /* the file is sent as one of which the receiver has nothing */
+    memcpy(a->name, e.name, len + 1);
+    u->last++;
+    *ask_at(u, u->last) = a;
+    r.file = u->last;
+    r.len_bytes = (uint32_t)len;
+    r.mode = e.st.st_mode & 07777;
+    r.size = (uint64_t)e.st.st_size;
+    r.mtime_s = e.st.st_mtim.tv_sec;
+    r.mtime_ns = (uint32_t)e.st.st_mtim.tv_nsec;
+    pack_add(&s->pack, &r, a->name);
+    return true;
+}
+
+enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e)
+{
+    struct sender_resume *u = &s->resume;
+    const struct sender_ask *a;
+    uint64_t n = u->first;
+
+    /* Both walks find the same files in the same order, unless the tree changes meanwhile. */
+    while (n <= u->last && strcmp((*ask_at(u, n))->name, e->name) != 0)
+        n++;
+    if (n > u->last)
+        return SENDER_HAS_NOTHING;
+    while (u->first < n)
+        ask_drop(u);
+    a = *ask_at(u, n);
+    if (!a->answered)
+        return SENDER_HAS_UNKNOWN;
+    return a->whole ? SENDER_HAS_ALL : a->part_bytes > 0 ? SENDER_HAS_PART : SENDER_HAS_NOTHING;
+}
+
+static bool hear_answer(struct sender *s, const struct record *r, const char **why)
+{
+    struct sender_resume *u = &s->resume;
+    struct sender_ask *a;
+
+    *why = "an answer that nobody asked for";
+    if (r->file != u->answered + 1 || r->file > u->last)
+        return false;
+    u->answered = r->file;
+    if (r->file < u->first)
+        return true; /* the file is not there any more */
+    a = *ask_at(u, r->file);
+    a->answered = true;
+    a->whole = (r->flags & RECORD_WHOLE) != 0;
+    a->part_bytes = r->size;
+    return true;
+}
+
+/* ---- what it has of one file --------------------------------------------------------------- */
+
+static uint8_t *hash_at(struct sender_resume *u, uint64_t offset)
+{
+    return u->hashes[offset / RECORD_CHUNK_BYTES % RECORD_HASHES_MAX];
+}
+
+static bool hear_have(struct sender *s, const struct record *r, const uint8_t *data,
+                      const char **why)
+{
+    struct sender_resume *u = &s->resume;
+    uint32_t i, n = r->len_bytes / RECORD_HASH_BYTES;
+
+    *why = "hashes that nobody asked for";
+    if (r->file > s->file)
+        return false;
+    if (r->file < s->file || !s->in_file)
+        return true; /* the file was given up meanwhile */
+    if (!u->comparing || u->heard_all)
+        return false;
+    *why = "hashes out of order";
+    if (r->offset != u->to)
+        return false;
+    *why = "too many hashes";
+    if ((u->to - u->from) / RECORD_CHUNK_BYTES + n > RECORD_HASHES_MAX)
+        return false;
+    for (i = 0; i < n; i++, u->to += RECORD_CHUNK_BYTES)
+        memcpy(hash_at(u, u->to), data + (size_t)i * RECORD_HASH_BYTES, RECORD_HASH_BYTES);
+    u->heard_all = (r->flags & RECORD_LAST) != 0;
+    return true;
+}
+
+bool sender_hears(struct sender *s, const struct record *r, const uint8_t *data, const char **why)
+{
+    return r->type == RECORD_ANSWER ? hear_answer(s, r, why) : hear_have(s, r, data, why);
+}
+
+/* Whether the receiver's chunk at `from` is that of the file; if so, it is kept. */
+static bool chunk_kept(struct sender *s)
+{
+    struct sender_resume *u = &s->resume;
+    struct record r = {.type = RECORD_KEEP,
+                       .file = s->file,
+                       .offset = s->source.at_bytes,
+                       .size = RECORD_CHUNK_BYTES};
+    uint8_t hash[RECORD_HASH_BYTES];
+
+    /* If it cannot be read, reading it to be sent will say why. */
+    if (source_peek(&s->source, u->chunk, RECORD_CHUNK_BYTES) < 0)
+        return false;
+    digest_reset(u->digest);
+    digest_update(u->digest, u->chunk, RECORD_CHUNK_BYTES);
+    digest_value(u->digest, hash);
+    if (memcmp(hash, hash_at(u, u->from), sizeof hash) != 0)
+        return false;
+    source_keep(&s->source, u->chunk, RECORD_CHUNK_BYTES);
+    pack_add(&s->pack, &r, NULL);
+    u->kept_bytes += RECORD_CHUNK_BYTES;
+    return true;
+}
+
+bool sender_compares(struct sender *s, enum sender_step *step, uint64_t *max_bytes)
+{
+    struct sender_resume *u = &s->resume;
+    uint64_t at = s->source.at_bytes;
+    bool kept;
+
+    *max_bytes = UINT64_MAX;
+    if (!u->comparing)
+        return false;
+    if (at < u->from) { /* in a chunk that differs */
+        *max_bytes = u->from - at;
+        return false;
+    }
+    if (u->from == u->to && !u->heard_all) {
+        *step = SENDER_WAITS;
+        return true;
+    }
+    if (u->from == u->to || s->source.size - at < RECORD_CHUNK_BYTES) {
+        u->comparing = false;
+        return false;
+    }
+    kept = chunk_kept(s);
+    u->from += RECORD_CHUNK_BYTES;
+    *step = SENDER_WORKED;
+    *max_bytes = RECORD_CHUNK_BYTES;
+    return kept;
+}
