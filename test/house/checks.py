@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import layout
+import links
 import rules
 import source
 from source import Tree
@@ -330,6 +331,7 @@ ALL: dict[str, Callable[[Tree], list[str]]] = {
     "man pages exist and lint": check_man_pages,
     "counters are explained": check_counters,
     **layout.ALL,
+    **links.ALL,
 }
 NEED_BUILD = {"objects hold no globals", "Python has types that mypy believes"} | layout.NEED_BUILD
 NEED_TOOL = {"Python has types that mypy believes": "mypy"}
