@@ -603,6 +603,12 @@ FAULTS = [
           "lib/client/sized.c", "memcpy(out, in, both_bytes)", "memcpy(out, in, in_bytes)",
           "build/test/unit/client/test_client --gtest_filter=SizedTest.*", "FAILED .*StatsOfAnOlderProgram",
           ("build: test/unit/client/test_client",)),
+    Fault("a tutorial has a command that does not exist", "no test ran the commands of documents",
+          "doc/tutorials/two-hosts.md", "sluice reload --socket b.sock\n", "sluice reread --socket b.sock\n",
+          SCENE + "'^tutorial: two-hosts'", "a command of this block ends with", (PROGRAMS,)),
+    Fault("a tutorial shows what its commands do not print", "no test ran the commands of documents",
+          "doc/tutorials/two-hosts.md", "3 of 3 pings answered; round trip", "3 of 3 pings were answered; round trip",
+          SCENE + "'^tutorial: two-hosts'", "but the commands before it print", (PROGRAMS,)),
 ]
 
 

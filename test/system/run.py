@@ -26,6 +26,7 @@ from system import (  # noqa: E402,F401 (each registers its scenes)
     scenes_veth, scenes_virtio)
 from system.foreign import scenes_plain, scenes_sealed  # noqa: E402,F401 (each registers its scenes)
 from system.python import scenes_python  # noqa: E402,F401 (registers its scenes)
+from system.tutorials import scenes_tutorials  # noqa: E402,F401 (registers its scenes)
 from system.wireshark import scenes_wireshark  # noqa: E402,F401 (registers its scenes)
 from testbed import manager  # noqa: E402
 

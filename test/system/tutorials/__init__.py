@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tutorials of doc/tutorials, run as their text has them."""
