@@ -2,6 +2,7 @@
 """Each tutorial of doc/tutorials runs as its text has it."""
 import importlib.util
 import os
+import shutil
 
 from .. import ROOT
 from ..harness import Context, Skip, TestbedError, need, scene
@@ -9,7 +10,8 @@ from . import tutorial
 from testbed.process import Testbed
 
 FOLDER = os.path.join(ROOT, "doc/tutorials")
-# What a tutorial needs besides the programs: modules of Python, and Debian's packages that have them.
+# What a tutorial needs besides the programs: modules of Python and tools, and Debian's packages that have them.
+TOOLS = {"container": {"bwrap": "bubblewrap"}}
 MODULES = {"lab": {"matplotlib": "python3-matplotlib"}, "python": {"_cffi_backend": "python3-cffi", "numpy": "python3-numpy"}}
 # (what is wrong, the tutorial, what the error says)
 WRONG = [
@@ -32,6 +34,9 @@ def _run(testbed: Testbed, context: Context, name: str) -> None:
     for module, package in MODULES.get(name, {}).items():
         if importlib.util.find_spec(module) is None:
             raise Skip(f"Python has no {module}: run scripts/setup, which installs {package}")
+    for tool, package in TOOLS.get(name, {}).items():
+        if shutil.which(tool) is None:
+            raise Skip(f"{tool} is missing: run scripts/setup, which installs {package}")
     with open(os.path.join(FOLDER, name + ".md"), encoding="utf-8") as f:
         text = f.read()
     build = os.path.abspath(context.build.dir)
