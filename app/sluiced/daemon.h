@@ -43,6 +43,8 @@ struct daemon {
     struct host_control *controls[CONFIG_PORTS_MAX]; /* of ports[i] */
     bool security_due[CONFIG_PORTS_MAX]; /* ports[i] has yet to get the peers: security.c */
     struct key_log key_log;
+    struct capture_clock capture_clock;
+    uint32_t n_captures; /* captures of all ports that have begun and are not freed yet */
     uint32_t first_queue[CONFIG_PORTS_MAX];
     struct count counts[CONFIG_PORTS_MAX]; /* of ports[i], for the console */
     uint32_t n_ports;

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "common/clock.h"
+#include "sluiced/control/captures.h"
 #include "sluiced/control/command.h"
 #include "sluiced/control/security.h"
 #include "sluiced/session/memory.h"
@@ -316,6 +317,9 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
         .route = route_find,
         .show = show_text,
         .command = command_run,
+        .capture = captures_begin,
+        .capture_end = captures_end,
+        .capture_free = captures_free,
         .map = memory_map_all,
         .unmap = memory_unmap_all,
         .ctx = d,

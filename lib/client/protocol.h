@@ -61,6 +61,8 @@ enum protocol_type {
     PROTOCOL_BYE,       /* from the daemon, unasked: status and text say why it ends the session */
     PROTOCOL_COMMAND,   /* command_bytes, and the line behind the request -> text: what was done */
     PROTOCOL_RING,      /* channel: wake its worker, which has something to do; no answer */
+    PROTOCOL_CAPTURE,   /* capture -> captured. Frames of a port are copied into a region until the
+                           session ends (capture_ring.h). For root and the daemon's own user */
 };
 
 struct protocol_session {
@@ -75,6 +77,13 @@ struct protocol_show {
     char what[32]; /* ends with 0 */
 };
 
+struct protocol_capture {
+    uint32_t region_id;  /* the whole of it is used, and cannot be dropped any more */
+    uint32_t port;       /* index in the list "ports" */
+    uint32_t interface;  /* what the blocks say */
+    uint32_t snap_bytes; /* of each frame, at most so many bytes are copied */
+};
+
 struct protocol_request {
     uint32_t magic;
     uint16_t version;
@@ -82,6 +91,7 @@ struct protocol_request {
     union {
         struct protocol_session session;
         struct protocol_show show;
+        struct protocol_capture capture;
         uint64_t region_bytes;
         uint32_t region_id;
         uint32_t service;
@@ -107,6 +117,11 @@ struct protocol_part {
     uint32_t len_bytes;           /* of this part, which follows the answer */
 };
 
+struct protocol_captured {
+    uint64_t ring_bytes; /* ring i begins at i ring_bytes in the region */
+    uint32_t rings;      /* one for each queue of the port */
+};
+
 /* magic, version, status and text have the same offsets in every version. */
 struct protocol_reply {
     uint32_t magic;
@@ -119,6 +134,7 @@ struct protocol_reply {
     union {
         struct protocol_limits limits;
         struct protocol_part part;
+        struct protocol_captured captured;
         uint32_t region_id;
         uint32_t channel;
         uint8_t bytes[56];

@@ -51,6 +51,7 @@ struct run {
     struct host *hosts[CHANNELS];
     struct client clients[CLIENTS];
     uint64_t now, mapped_bytes;
+    uint32_t captures;
 };
 
 static char socket_path[FUZZ_FOLDER_MAX + 2];
@@ -116,6 +117,49 @@ static void daemon_unmap(void *ctx, void *memory, uint64_t len_bytes)
     r->mapped_bytes -= len_bytes;
 }
 
+struct capture {
+    uint8_t *memory;
+    uint64_t len_bytes;
+    bool ended;
+};
+
+static int daemon_capture(void *ctx, struct session_capture *what, struct capture **made,
+                          char *text, size_t text_len)
+{
+    struct run *r = ctx;
+    struct capture *c;
+
+    if (what->port > 1) {
+        snprintf(text, text_len, "no port %u", what->port);
+        return -ENODEV;
+    }
+    c = calloc(1, sizeof *c);
+    CHECK(c != NULL && what->snap_bytes > 0);
+    c->memory = what->memory;
+    c->len_bytes = what->len_bytes;
+    what->rings = 1;
+    what->ring_bytes = what->len_bytes;
+    r->captures++;
+    *made = c;
+    return 0;
+}
+
+static void daemon_capture_end(void *ctx, struct capture *c)
+{
+    CHECK(!c->ended);
+    c->ended = true;
+}
+
+/* All of the memory is there until now. */
+static void daemon_capture_free(void *ctx, struct capture *c)
+{
+    struct run *r = ctx;
+
+    CHECK(c->ended && r->captures-- > 0);
+    memset(c->memory, 0, c->len_bytes);
+    free(c);
+}
+
 static void socket_remove(void)
 {
     *strrchr(socket_path, '/') = 0;
@@ -143,6 +187,9 @@ static void daemon_start(struct run *r)
                                   .command = daemon_command,
                                   .map = daemon_map,
                                   .unmap = daemon_unmap,
+                                  .capture = daemon_capture,
+                                  .capture_end = daemon_capture_end,
+                                  .capture_free = daemon_capture_free,
                                   .ctx = r};
     struct fake_host_config host = {.conns = 4, .depth = 4, .linger = 3, .services_max = 2};
     char err[256];
@@ -175,7 +222,7 @@ static void daemon_stop(struct run *r)
         fake_host_counts(r->hosts[i], &c);
         CHECK(c.conns == 0 && c.services == 0);
     }
-    CHECK(r->mapped_bytes == 0);
+    CHECK(r->mapped_bytes == 0 && r->captures == 0);
     sessions_destroy(r->sessions);
     for (uint32_t i = 0; i < CHANNELS; i++)
         fake_host_destroy(r->hosts[i]);
@@ -258,7 +305,8 @@ static void answer_check(struct client *c, const uint8_t *bytes, size_t len, boo
     CHECK(len >= sizeof a);
     memcpy(&a, bytes, sizeof a);
     CHECK(a.magic == PROTOCOL_MAGIC && a.version == PROTOCOL_VERSION && a.zero == 0);
-    CHECK(a.type >= PROTOCOL_HELLO && a.type < PROTOCOL_RING && a.status <= 0);
+    CHECK(a.type >= PROTOCOL_HELLO && a.type <= PROTOCOL_CAPTURE && a.type != PROTOCOL_RING &&
+          a.status <= 0);
     CHECK(memchr(a.text, 0, sizeof a.text) != NULL && (a.status == 0 || a.text[0] != 0));
     CHECK(fd == (a.type == PROTOCOL_SESSION && a.status == 0));
     CHECK(len == sizeof a + (a.type == PROTOCOL_SHOW && a.status == 0 ? a.u.part.len_bytes : 0));
@@ -358,6 +406,11 @@ static uint64_t request_fill(struct fuzz_input *in, struct protocol_request *q)
     case PROTOCOL_COMMAND:
         q->u.command_bytes = (uint32_t)input_number(in);
         return PROTOCOL_PAGE;
+    case PROTOCOL_CAPTURE:
+        q->u.capture.region_id = input_u8(in);
+        q->u.capture.port = input_u8(in);
+        q->u.capture.snap_bytes = (uint32_t)input_number(in);
+        return PROTOCOL_PAGE;
     default:
         q->u.channel = (uint32_t)input_number(in);
         return PROTOCOL_PAGE;
@@ -383,7 +436,7 @@ static void request_step(struct run *r, struct client *c, uint16_t type, uint8_t
     message_send(c, bytes, len, fds, n);
     while (n > 0)
         close(fds[--n]);
-    if (type < 12)
+    if (type < 13)
         fuzz_session_counts.requests[type]++;
 }
 

@@ -41,7 +41,7 @@ enum session_fd {
 };
 
 struct fuzz_session_counts {
-    uint64_t requests[12], answers[12]; /* by enum protocol_type; answers with status 0 */
+    uint64_t requests[13], answers[13]; /* by enum protocol_type; answers with status 0 */
     uint64_t refused, byes, submissions, completions;
 };
 

@@ -52,6 +52,11 @@ static const struct fuzz_golden goldens[] = {
     GOLDEN(CONNECT, 0, REQUEST(SESSION, SESSION_FD_NONE), 0, REQUEST(SESSION, SESSION_FD_SHORT), 15,
            POLL, READ, REQUEST(SESSION, SESSION_FD_RIGHT | SESSION_PATCHED), 0, 1, 0, 8, 1, POLL,
            READ),
+    /* captures: of a port that is there and not, into memory that is there and not; the memory
+       stays until the session ends */
+    GOLDEN(OPEN, REGION(2), REGION(1), REQUEST(CAPTURE, 0), 0, 1, 100, POLL, READ,
+           REQUEST(CAPTURE, 0), 0, 0, 100, REQUEST(CAPTURE, 0), 1, 2, 100, REQUEST(CAPTURE, 0), 7,
+           0, 100, POLL, REQUEST(UNREGION, 0), 0, REQUEST(UNREGION, 0), 1, POLL, READ, CLOSE, POLL),
     GOLDEN(OPEN, REQUEST(SESSION, SESSION_FD_RIGHT), 0, POLL, READ),
     GOLDEN(CONNECT, 0, REGION(1), LISTEN(7), READ),
     /* what ends a session: no HELLO, another version, two descriptors, a BYE, an odd length,
@@ -77,10 +82,10 @@ void golden_check(void)
 {
     const struct fuzz_session_counts *c = &fuzz_session_counts;
 
-    for (int i = PROTOCOL_HELLO; i <= PROTOCOL_RING; i++)
+    for (int i = PROTOCOL_HELLO; i <= PROTOCOL_CAPTURE; i++)
         CHECK(c->requests[i] > 0);
-    for (int i = PROTOCOL_HELLO; i < PROTOCOL_RING; i++)
-        CHECK(i == PROTOCOL_BYE || c->answers[i] > 0);
+    for (int i = PROTOCOL_HELLO; i <= PROTOCOL_CAPTURE; i++)
+        CHECK(i == PROTOCOL_BYE || i == PROTOCOL_RING || c->answers[i] > 0);
     CHECK(c->refused >= 15 && c->byes >= 8 && c->submissions >= 9 && c->completions >= 6);
 }
 

@@ -13,6 +13,7 @@
 #include "base/counter.h"
 #include "common/clock.h"
 #include "sluiced/config/reload.h"
+#include "sluiced/control/captures.h"
 #include "sluiced/control/control_call.h"
 #include "sluiced/control/events.h"
 #include "sluiced/control/notify.h"
@@ -175,6 +176,7 @@ static void control_tick(struct control *c)
     c->now = clock_now();
     read_port_stats(c);
     security_tick(c->d);
+    captures_tick(c->d);
     for (i = 0; i < c->d->n_ports; i++) {
         read_workers(c, i);
         host_control(c->d->controls[i], &c->counters[i], c->now);

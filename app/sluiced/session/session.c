@@ -352,6 +352,7 @@ static void session_free(struct sessions *s, struct session *x)
     uint32_t i;
     int fd;
 
+    session_captures_free(s, x);
     for (i = 0; x->regions != NULL && i < PROTOCOL_REGIONS_MAX; i++)
         session_map_close(s, x, &x->regions[i]);
     session_map_close(s, x, &x->memory);
@@ -388,6 +389,7 @@ static void session_retire(struct sessions *s, struct session *x)
         if (x->pending.type != 0 && x->pending.step != SESSION_STEP_MAP)
             return;
         x->pending.type = 0;
+        session_captures_end(s, x);
         if (x->state == SESSION_OPEN) {
             for (i = 0; i < s->cfg.n_hosts; i++)
                 channels_tell(s->channels[i], &m);

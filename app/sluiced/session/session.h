@@ -18,8 +18,21 @@
 #include "host/host.h"
 #include "sluiced/session/access.h"
 
+struct capture;
 struct sessions;
 struct channels;
+
+/* A capture that a client asks for: of a port, into len_bytes of client memory. */
+struct session_capture {
+    uint32_t port, interface, snap_bytes; /* port: its index in the list "ports" */
+    uint8_t *memory;
+    uint64_t len_bytes;
+    uid_t uid;
+    pid_t pid;
+    /* The answer: the memory begins with one ring for each queue of the port. */
+    uint32_t rings;
+    uint64_t ring_bytes;
+};
 
 struct sessions_config {
     const char *socket_path;
@@ -40,6 +53,13 @@ struct sessions_config {
     /* Executes a command line, for root and the daemon's own user only. Returns 0 with a remark
      * ("": none) in text, or negative errno with the reason. May be NULL. */
     int (*command)(void *ctx, const char *line, char *text, size_t text_len);
+    /* For root and the daemon's own user only; may be NULL. capture has workers copy frames into
+     * client memory from now on: 0 with *made, or negative errno with the reason in text.
+     * capture_end has them stop at their next iteration; capture_free is called after that. */
+    int (*capture)(void *ctx, struct session_capture *c, struct capture **made, char *text,
+                   size_t text_len);
+    void (*capture_end)(void *ctx, struct capture *c);
+    void (*capture_free)(void *ctx, struct capture *c);
     /* map makes client memory usable by ports (DMA); unmap undoes that. Both may be NULL. */
     int (*map)(void *ctx, void *memory, uint64_t len_bytes);
     void (*unmap)(void *ctx, void *memory, uint64_t len_bytes);

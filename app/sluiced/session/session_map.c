@@ -302,6 +302,10 @@ void session_ask_unregion(struct sessions *s, struct session *x, const struct pr
         session_reply(x, q->type, -EINVAL, "there is no such memory");
         return;
     }
+    if (session_captures_into(x, id)) {
+        session_reply(x, q->type, -EBUSY, "a capture writes that memory: close the session");
+        return;
+    }
     x->pending = (struct session_pending){.type = q->type, .id = id};
     session_pending_tell_all(s, x, CHANNEL_REGION_DROP, NULL);
 }

@@ -261,6 +261,7 @@ static const struct session_request {
     [PROTOCOL_SHOW] = {session_ask_show, NULL, false, false},
     [PROTOCOL_COMMAND] = {session_ask_command, NULL, false, false},
     [PROTOCOL_RING] = {session_ask_ring, NULL, false, false},
+    [PROTOCOL_CAPTURE] = {session_ask_capture, NULL, false, true},
 };
 
 /* Reads one request into *q, and the bytes behind it into s->line. Returns 1; 0 if no request

@@ -26,6 +26,7 @@
 #define SESSION_ACCEPTS  16           /* new clients per call of sessions_poll() */
 #define SESSION_SLICE    (8ull << 20) /* bytes faulted in per sessions_poll(), over all sessions */
 #define SESSION_TEXT_MAX PROTOCOL_TEXT_MAX
+#define SESSION_CAPTURES 16u /* per session */
 
 /* A mapping of client memory. */
 struct session_mapping {
@@ -90,6 +91,9 @@ struct session {
     uint32_t n_services;
     struct channel_session **channels; /* by channel */
     struct session_pending pending;
+    struct capture *captures[SESSION_CAPTURES]; /* the first n_captures are in use */
+    uint32_t capture_regions[SESSION_CAPTURES]; /* [i]: the region that captures[i] writes */
+    uint32_t n_captures;
     char *show; /* text that the client reads in parts */
     uint64_t show_bytes;
 };
@@ -177,6 +181,16 @@ void session_access_start(struct sessions *s);
 /* A worker has given up the rules that it had before. */
 void session_access_heard(struct sessions *s);
 void session_access_free(struct sessions *s);
+
+/* ---- session_capture.c ------------------------------------------------------------------ */
+
+void session_ask_capture(struct sessions *s, struct session *x, const struct protocol_request *q,
+                         int fd);
+/* Does a capture write the region? Then it cannot be dropped. */
+bool session_captures_into(const struct session *x, uint32_t region);
+/* Before DETACH: workers write no more copies when they have answered that. */
+void session_captures_end(struct sessions *s, struct session *x);
+void session_captures_free(struct sessions *s, struct session *x);
 
 /* ---- session_port.c: as the request handlers of session_map.c ----------------------------- */
 

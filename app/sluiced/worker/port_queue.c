@@ -48,6 +48,7 @@ static uint32_t port_queue_except(struct port_queue *q)
 static uint32_t port_queue_receive(struct port_queue *q, uint64_t *now)
 {
     struct rte_mbuf *m[PORT_BURST];
+    struct capture_queue *captures;
     uint64_t looking_at = *now;
     uint16_t i, n;
 
@@ -66,6 +67,9 @@ static uint32_t port_queue_receive(struct port_queue *q, uint64_t *now)
     counter_add(&q->counters.rx_bursts, 1);
     if (n == PORT_BURST)
         counter_add(&q->counters.rx_full_bursts, 1);
+    captures = capture_first(&q->captures);
+    if (unlikely(captures != NULL))
+        capture_rx(captures, m, n, *now);
     host_rx(q->host, m, n, *now);
     return n - port_queue_except(q);
 }
@@ -180,12 +184,27 @@ static void kept_give_up(struct port_queue *q, uint64_t now)
     q->kept_since = now;
 }
 
+/* Offers the port frames that somebody captures. */
+static uint16_t captured_tx(struct port_queue *q, struct capture_queue *captures, uint64_t now)
+{
+    struct rte_mbuf **m = q->kept + q->kept_first;
+    uint16_t sent;
+
+    capture_tx(captures, m, q->kept_n, now);
+    sent = device_tx(q->port_id, q->queue, m, q->kept_n);
+    capture_tx_done(captures, sent);
+    return sent;
+}
+
 static uint32_t kept_offer(struct port_queue *q, uint64_t now)
 {
+    struct capture_queue *captures = capture_first(&q->captures);
     uint16_t sent = 0;
 
     if (port_queue_active(q))
-        sent = device_tx(q->port_id, q->queue, q->kept + q->kept_first, q->kept_n);
+        sent = likely(captures == NULL)
+                   ? device_tx(q->port_id, q->queue, q->kept + q->kept_first, q->kept_n)
+                   : captured_tx(q, captures, now);
     q->kept_n = (uint16_t)(q->kept_n - sent);
     q->kept_first = q->kept_n > 0 ? (uint16_t)(q->kept_first + sent) : 0;
     if (sent > 0) {

@@ -24,6 +24,7 @@
 #include "sluiced/port/nic_clock.h"
 #include "sluiced/port/port.h"
 #include "sluiced/session/session.h"
+#include "sluiced/worker/capture.h"
 
 /* Written by the worker, read by control; frames unless said otherwise. */
 struct port_queue_counters {
@@ -59,7 +60,8 @@ struct port_queue {
     uint64_t kept_since;             /* when the port last took a frame, or had none to take */
     bool timed;                      /* the port sends frames at set times, by `clock` */
     struct nic_clock clock;
-    uint64_t looked_at; /* when the port was last found empty */
+    uint64_t looked_at;             /* when the port was last found empty */
+    struct capture_queue *captures; /* a list; NULL: nobody captures. Written by control, atomic */
     uint16_t kept_first, kept_n;
     /* kept[0 .. kept_own) are the host's frames, the others the kernel's. */
     uint16_t kept_own;

@@ -249,7 +249,9 @@ class Attacker
         }
         q.magic = PROTOCOL_MAGIC;
         q.version = PROTOCOL_VERSION;
-        q.type = static_cast<uint16_t>(PROTOCOL_HELLO + below(PROTOCOL_COMMAND));
+        q.type = static_cast<uint16_t>(PROTOCOL_HELLO + below(PROTOCOL_COMMAND + 1));
+        if (q.type > PROTOCOL_COMMAND)
+            q.type = PROTOCOL_CAPTURE;
         for (uint64_t i = 0; i < sizeof q.u / 8; i++) {
             uint64_t w = word();
 
@@ -257,6 +259,9 @@ class Attacker
         }
         if (q.type == PROTOCOL_UNREGION && !regions.empty())
             q.u.region_id = regions[below(regions.size())];
+        if (q.type == PROTOCOL_CAPTURE && !regions.empty() && below(4) != 0)
+            q.u.capture = {regions[below(regions.size())], static_cast<uint32_t>(below(3)), 0,
+                           static_cast<uint32_t>(below(2000))};
         if (q.type == PROTOCOL_LISTEN || q.type == PROTOCOL_UNLISTEN)
             q.u.service = 20000 + static_cast<uint32_t>(below(4));
         if (q.type == PROTOCOL_COMMAND && below(4) != 0) {

@@ -28,6 +28,7 @@ struct fake_daemon {
     pthread_t control;
     int stop; /* 1: the sessions end; 2: the workers return */
     uint64_t mapped_bytes;
+    uint32_t captures;     /* atomic */
     struct access *reload; /* rules that control takes; NULL: none */
 };
 
@@ -86,6 +87,56 @@ static void daemon_unmap(void *ctx, void *memory, uint64_t len_bytes)
     struct fake_daemon *d = ctx;
 
     __atomic_fetch_sub(&d->mapped_bytes, len_bytes, __ATOMIC_RELAXED);
+}
+
+struct capture {
+    uint8_t *memory, fill;
+    uint64_t len_bytes;
+    bool ended;
+};
+
+static int daemon_capture(void *ctx, struct session_capture *what, struct capture **made,
+                          char *text, size_t text_len)
+{
+    struct fake_daemon *d = ctx;
+    struct capture *c;
+
+    if (what->port > 1) {
+        snprintf(text, text_len, "no port %u", what->port);
+        return -ENODEV;
+    }
+    c = calloc(1, sizeof *c);
+    CHECK(c != NULL);
+    c->memory = what->memory;
+    c->len_bytes = what->len_bytes;
+    c->fill = (uint8_t)(what->interface + what->snap_bytes);
+    memset(c->memory, c->fill, c->len_bytes);
+    what->rings = d->cfg.channels;
+    what->ring_bytes = what->len_bytes / what->rings;
+    __atomic_fetch_add(&d->captures, 1, __ATOMIC_RELAXED);
+    *made = c;
+    return 0;
+}
+
+static void daemon_capture_end(void *ctx, struct capture *c)
+{
+    CHECK(!c->ended);
+    c->ended = true;
+}
+
+static void daemon_capture_free(void *ctx, struct capture *c)
+{
+    struct fake_daemon *d = ctx;
+
+    CHECK(c->ended);
+    memset(c->memory, c->fill, c->len_bytes); /* it is there until now */
+    __atomic_fetch_sub(&d->captures, 1, __ATOMIC_RELAXED);
+    free(c);
+}
+
+uint32_t fake_daemon_captures(const struct fake_daemon *d)
+{
+    return __atomic_load_n(&d->captures, __ATOMIC_RELAXED);
 }
 
 static void *daemon_work(void *arg)
@@ -149,6 +200,9 @@ struct fake_daemon *fake_daemon_start(const struct fake_daemon_config *cfg, char
                                 .command = daemon_command,
                                 .map = daemon_map,
                                 .unmap = daemon_unmap,
+                                .capture = daemon_capture,
+                                .capture_end = daemon_capture_end,
+                                .capture_free = daemon_capture_free,
                                 .access = cfg->access,
                                 .ctx = d};
     uint32_t i;

@@ -41,6 +41,10 @@ void fake_daemon_reload(struct fake_daemon *d, struct access *access);
 void fake_daemon_counts(const struct fake_daemon *d, uint32_t channel, struct fake_counts *out);
 /* The memory that is mapped for the ports now. */
 uint64_t fake_daemon_mapped_bytes(const struct fake_daemon *d);
+/* The captures that have begun and are not freed. There are ports 0 and 1, and one ring for each
+ * channel. A capture fills its memory with its interface + snap_bytes while it runs, and once more
+ * when it is freed. */
+uint32_t fake_daemon_captures(const struct fake_daemon *d);
 
 #ifdef __cplusplus
 }
