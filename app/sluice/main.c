@@ -26,6 +26,7 @@ static const char help[] =
     "  exec COMMAND                             run one command of the console\n"
     "  reload                                   reload the daemon's configuration\n"
     "  ping HOST                                ask whether a daemon answers there\n"
+    "  capture [-w FILE]                        capture packets, for Wireshark\n"
     "  doctor                                   check this machine for problems\n"
     "  key generate [FILE]                      make a private key of a host\n"
     "  key public [FILE]                        print the public key of a private key\n"
@@ -52,8 +53,9 @@ static const char help[] =
     }
 
 static const struct command commands[] = {
-    COMMAND(cp),   COMMAND(send),    COMMAND(recv),   COMMAND(perf),   COMMAND(show), COMMAND(top),
-    COMMAND(exec), COMMAND(console), COMMAND(reload), COMMAND(doctor), COMMAND(ping), COMMAND(key),
+    COMMAND(cp),   COMMAND(send), COMMAND(recv),    COMMAND(perf),   COMMAND(show),
+    COMMAND(top),  COMMAND(exec), COMMAND(console), COMMAND(reload), COMMAND(doctor),
+    COMMAND(ping), COMMAND(key),  COMMAND(capture),
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 

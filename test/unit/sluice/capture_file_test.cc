@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The file of a capture: whole blocks, whatever happens, and for nobody else. */
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <sys/resource.h>
+#include <thread>
+#include <vector>
+
+#include "unit/sluice/folder.h"
+
+extern "C" {
+#include "sluice/capture/capture_file.h"
+}
+
+namespace
+{
+
+/* A block of one frame of len bytes. */
+std::vector<uint8_t> frame(uint32_t len)
+{
+    uint32_t total = 32 + (len + 3) / 4 * 4;
+    std::vector<uint8_t> block(total, 0);
+    capture_block b = {CAPTURE_PACKET, total, 0, 0, 0, len, len};
+
+    memcpy(block.data(), &b, sizeof b);
+    memcpy(block.data() + total - 4, &total, 4);
+    return block;
+}
+
+const capture_block *as_block(const std::vector<uint8_t> &bytes)
+{
+    return reinterpret_cast<const capture_block *>(bytes.data());
+}
+
+/* The types of the blocks in a file, which must be whole. */
+std::vector<uint32_t> types(const std::string &file)
+{
+    std::vector<uint32_t> found;
+    size_t at = 0;
+
+    while (at < file.size()) {
+        uint32_t head[2], last;
+
+        EXPECT_LE(at + 12, file.size());
+        memcpy(head, file.data() + at, sizeof head);
+        EXPECT_LE(at + head[1], file.size());
+        if (head[1] < 12 || at + head[1] > file.size())
+            break;
+        memcpy(&last, file.data() + at + head[1] - 4, 4);
+        EXPECT_EQ(last, head[1]);
+        found.push_back(head[0]);
+        at += head[1];
+    }
+    return found;
+}
+
+} // namespace
+
+TEST(CaptureFile, HasABeginningFramesAndAnEnd)
+{
+    Folder folder;
+    struct capture_file f;
+    struct capture_stats stats = {0, 1, 2, 1, 5};
+    struct stat st;
+    auto one = frame(5);
+
+    mode_t mask = umask(0);
+    int status = capture_file_open(&f, folder.at("x").c_str(), false);
+    umask(mask);
+    ASSERT_EQ(status, 0);
+    capture_file_begin(&f, std::string(1000, 'n').c_str());
+    capture_file_interface(&f, std::string(1000, 'n').c_str(), "", 65536);
+    capture_file_frame(&f, as_block(one));
+    capture_file_stats(&f, &stats);
+    EXPECT_EQ(folder.read("x"), "") << "blocks are collected";
+    ASSERT_EQ(capture_file_close(&f), 0);
+    EXPECT_EQ(f.frames, 1u);
+    EXPECT_EQ(types(folder.read("x")), (std::vector<uint32_t>{0x0a0d0d0a, 1, 6, 5}));
+    ASSERT_EQ(stat(folder.at("x").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777, 0600u);
+}
+
+TEST(CaptureFile, LeavesOldFilesAndFollowsNoLink)
+{
+    Folder folder;
+    struct capture_file f;
+    struct stat st;
+
+    folder.write("old", "precious");
+    ASSERT_EQ(chmod(folder.at("old").c_str(), 0644), 0);
+    ASSERT_EQ(symlink("old", folder.at("link").c_str()), 0);
+    ASSERT_EQ(symlink("nothing", folder.at("broken").c_str()), 0);
+    for (const char *name : {"old", "link", "broken"})
+        EXPECT_NE(capture_file_open(&f, folder.at(name).c_str(), false), 0) << name;
+    EXPECT_EQ(folder.count(), 3u);
+    EXPECT_EQ(folder.read("old"), "precious");
+
+    /* The link is replaced, not what it names; and a new file is as private as any. */
+    ASSERT_EQ(capture_file_open(&f, folder.at("link").c_str(), true), 0);
+    EXPECT_EQ(capture_file_close(&f), 0);
+    EXPECT_EQ(folder.read("old"), "precious");
+    ASSERT_EQ(capture_file_open(&f, folder.at("old").c_str(), true), 0);
+    EXPECT_EQ(capture_file_close(&f), 0);
+    ASSERT_EQ(stat(folder.at("old").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777, 0600u);
+    EXPECT_EQ(folder.read("old"), "");
+}
+
+/* No room after any number of bytes: the file ends with a whole block, and the count is right. */
+TEST(CaptureFile, IsWholeWhereTheDiskIsFull)
+{
+    auto one = frame(100), two = frame(3);
+    struct rlimit before, limit;
+
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t bytes : {1, 11, 300, 500, 1000, 1001, 1003, 1500, 40000, 1048577, 1100001}) {
+        Folder folder;
+        struct capture_file f;
+        struct capture_stats stats = {0, 1, 2, 1, 5};
+
+        ASSERT_EQ(capture_file_open(&f, folder.at("x").c_str(), false), 0);
+        limit = {bytes, before.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        capture_file_begin(&f, "port");
+        capture_file_interface(&f, "port", "driver", 65536);
+        for (int i = 0; i < 20000; i++) {
+            capture_file_frame(&f, as_block(one));
+            capture_file_frame(&f, as_block(two));
+            if (i % 100 == 99)
+                capture_file_flush(&f);
+        }
+        capture_file_stats(&f, &stats);
+        EXPECT_EQ(capture_file_close(&f), -EFBIG) << bytes;
+        ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+        std::string file = folder.read("x");
+        std::vector<uint32_t> found = types(file);
+        EXPECT_EQ(static_cast<uint64_t>(std::count(found.begin(), found.end(), 6u)), f.frames)
+            << bytes;
+        EXPECT_GT(file.size() + one.size() + 400, bytes) << "no block that has room is missing";
+    }
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+TEST(CaptureFile, WritesToAPipe)
+{
+    Folder folder;
+    std::string path = folder.at("pipe");
+    struct capture_file f;
+    std::string got;
+
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    std::thread reader([&] { got = folder.read("pipe"); });
+    ASSERT_EQ(capture_file_open(&f, path.c_str(), false), 0);
+    EXPECT_TRUE(f.is_pipe);
+    capture_file_begin(&f, "port");
+    EXPECT_EQ(capture_file_close(&f), 0);
+    reader.join();
+    EXPECT_EQ(types(got), std::vector<uint32_t>{0x0a0d0d0a});
+}
