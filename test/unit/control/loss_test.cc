@@ -86,7 +86,8 @@ TEST(Loss, OfThePathIsLearnt)
     for (int i = 0; i < 50; i++) {
         Learnt x(&r, 8, 4);
 
-        EXPECT_LE(found(&r, &x.l, &x.path, 1, true), kTrials / 10)
+        // Of 20000 paths, the worst had 41 of 400, and one in a hundred 24.
+        EXPECT_LE(found(&r, &x.l, &x.path, 1, true), kTrials / 8)
             << x.path.share << " in runs of " << x.path.run;
     }
 }
