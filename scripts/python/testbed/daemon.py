@@ -203,10 +203,12 @@ class Daemon:
         until(lambda: all(p["link"] == "up" for p in self.show("ports")), 20,
               f"link of {self.name} comes up")
 
-    def wait_listening(self, service: int = 7000, process: Process | None = None) -> None:
-        """Waits until a client waits for connections to this service. process: the client; its end is an error."""
-        until(lambda: any(c["state"] == "waiting" and c["service"] == service for c in self.show("conns")), 30,
-              f"service {service} on {self.name}", process=process)
+    def wait_listening(self, service: int = 7000, process: Process | None = None, count: int = 1) -> None:
+        """Waits until a client waits for so many connections to this service. process: the client; its end is an
+        error."""
+        def waiting() -> int:
+            return sum(c["state"] == "waiting" and c["service"] == service for c in self.show("conns"))
+        until(lambda: waiting() >= count, 30, f"service {service} on {self.name}", process=process)
 
     def pid(self) -> int:
         """The pid of sluiced, also in a namespace: `ip netns exec` replaces itself by the program."""

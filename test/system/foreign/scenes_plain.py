@@ -133,6 +133,7 @@ def cookie(testbed: Testbed, context: Context) -> None:
         s.application.listen(SERVICE)
         for _ in range(2):
             s.application.accept(SERVICE)
+        s.daemon.wait_listening(SERVICE, count=2)  # a FIRST that comes before is not answered, nor sent again
         unproven = s.foreign.open(s.remote, Options())
         s.until(lambda: unproven.first_tries > 0, "FIRST is sent")
         unproven.quiet = True
