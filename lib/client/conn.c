@@ -7,10 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "client/state.h"
 
 #define CONN_PEERS_MAX 8 /* addresses tried per name */
+#define STATUS_SPINS   1000
+#define STATUS_NAPS    1000 /* a worker that has lost its core gets it back within some 10 ms */
+#define STATUS_NAP_NS  100000
 
 static_assert(SLUICE_PEER_MAX == PROTOCOL_PEER_NAME_MAX, "one limit");
 
@@ -258,14 +262,20 @@ int sluice_conn_close(struct sluice_conn *c)
     return 0;
 }
 
-/* False: the words are not of one moment, because the daemon died while it wrote them. */
+/* False: the words are not of one moment, because the daemon died while it wrote them. A worker
+ * that lost its core while it wrote them is waited for. */
 static bool conn_words(const struct sluice_conn *c, uint64_t w[PROTOCOL_WORDS])
 {
-    uint32_t tries = 0;
+    const struct timespec nap = {.tv_nsec = STATUS_NAP_NS};
+    uint32_t tries;
 
-    while (!protocol_status_read(conn_status(c), w) && ++tries < 1000)
-        ;
-    return tries < 1000;
+    for (tries = 0; tries < STATUS_SPINS + STATUS_NAPS; tries++) {
+        if (protocol_status_read(conn_status(c), w))
+            return true;
+        if (tries >= STATUS_SPINS)
+            nanosleep(&nap, NULL);
+    }
+    return false;
 }
 
 int sluice_peer(const struct sluice_conn *c, char *name, size_t name_len)
