@@ -21,7 +21,9 @@ int client_capture_begin(struct sluice *s, struct client_capture *c)
     err = client_ask(s, &q, -1, &a, NULL, NULL);
     if (err < 0)
         return err;
-    if (a.u.captured.rings == 0 || a.u.captured.ring_bytes < CAPTURE_RING_MIN ||
+    if (a.u.captured.rings == 0 || a.u.captured.rings > PROTOCOL_CHANNELS_MAX ||
+        a.u.captured.ring_bytes < CAPTURE_RING_MIN ||
+        a.u.captured.ring_bytes % PROTOCOL_LINE != 0 ||
         a.u.captured.ring_bytes > r->len_bytes / a.u.captured.rings)
         return client_fail(s, -EPROTO, "invalid rings from the daemon: do versions differ?");
     c->rings = a.u.captured.rings;

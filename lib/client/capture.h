@@ -17,8 +17,8 @@ struct client_capture {
     uint32_t snap_bytes; /* of each frame, at most so many bytes are copied */
     void *memory;        /* whole, from sluice_alloc() */
     /* What the daemon made of it: ring i begins at memory + i ring_bytes. */
-    uint32_t rings;
-    uint64_t ring_bytes;
+    uint32_t rings;      /* at most PROTOCOL_CHANNELS_MAX */
+    uint64_t ring_bytes; /* whole PROTOCOL_LINEs */
 };
 
 /* Begins a capture, which ends with the session; its memory cannot be freed before. Returns 0,

@@ -14,7 +14,8 @@
  *
  * The worker writes blocks, then tail. It keeps its own copy of tail, and counts a frame that has
  * no room as dropped: it never waits for the client, and writes nowhere else, whatever the client
- * writes to head.
+ * writes to head. The client may have more rights than the daemon, as root has: it keeps its own
+ * copy of head, and checks tail and the lengths of blocks, each of which it reads once.
  */
 #ifndef SLUICE_CLIENT_CAPTURE_RING_H
 #define SLUICE_CLIENT_CAPTURE_RING_H
@@ -60,6 +61,8 @@ struct capture_reader {
     uint64_t size_bytes, at_bytes; /* of the data; at: head modulo size */
     uint64_t dropped;              /* frames that had no room, as last seen */
     uint64_t head, tail;           /* tail: as last seen */
+    uint32_t block_bytes;          /* of the block that capture_reader_next() returned */
+    bool broken;                   /* the ring does not hold blocks: nothing more is taken */
 };
 
 static inline uint64_t capture_block_time_ns(const struct capture_block *b)
@@ -90,16 +93,34 @@ static inline void capture_reader_skip(struct capture_reader *r, uint64_t bytes)
         r->at_bytes = 0;
 }
 
-/* The next block of those that were seen; NULL: there is none. */
+/* The length of the block at b, if it can be one and ends within max_bytes; 0: it cannot. */
+static inline uint32_t capture_block_bytes(const struct capture_block *b, uint64_t max_bytes)
+{
+    uint32_t len = __atomic_load_n(&b->len_bytes, __ATOMIC_RELAXED);
+
+    return len >= sizeof *b + sizeof len && len % 4 == 0 && len <= CAPTURE_BLOCK_MAX &&
+                   len <= max_bytes
+               ? len
+               : 0;
+}
+
+/* The next block of those that were seen; NULL: there is none, or the reader is broken. All of the
+ * block_bytes are in the ring, but the daemon may change what they say. */
 static inline const struct capture_block *capture_reader_next(struct capture_reader *r)
 {
-    while (r->head != r->tail) {
-        uint64_t left = r->size_bytes - r->at_bytes;
+    while (!r->broken && r->head != r->tail) {
+        uint64_t left = r->size_bytes - r->at_bytes, seen = r->tail - r->head;
         const struct capture_block *b = (const struct capture_block *)(r->data + r->at_bytes);
 
-        if (left >= CAPTURE_BLOCK_MIN && b->type != CAPTURE_PAD)
-            return b;
-        capture_reader_skip(r, left);
+        if (left >= CAPTURE_BLOCK_MIN &&
+            __atomic_load_n(&b->type, __ATOMIC_RELAXED) != CAPTURE_PAD) {
+            r->block_bytes = capture_block_bytes(b, left < seen ? left : seen);
+            r->broken = r->block_bytes == 0 || seen > r->size_bytes;
+            return r->broken ? NULL : b;
+        }
+        r->broken = left > seen || seen > r->size_bytes;
+        if (!r->broken)
+            capture_reader_skip(r, left);
     }
     return NULL;
 }
@@ -108,9 +129,7 @@ static inline const struct capture_block *capture_reader_next(struct capture_rea
  * capture_reader_give() was called. */
 static inline void capture_reader_take(struct capture_reader *r)
 {
-    const struct capture_block *b = (const struct capture_block *)(r->data + r->at_bytes);
-
-    capture_reader_skip(r, b->len_bytes);
+    capture_reader_skip(r, r->block_bytes);
 }
 
 static inline void capture_reader_give(struct capture_reader *r)

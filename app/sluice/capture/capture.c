@@ -149,7 +149,7 @@ static void counts_json(const struct capture *c, FILE *to)
 
     for (uint32_t i = 0; i < c->n_ports; i++)
         json_array_append_new(list, json_pack("{s:s,s:I,s:I}", "port", c->ports[i].name, "written",
-                                              (json_int_t)c->ports[i].written, "dropped",
+                                              (json_int_t)c->file.interface_frames[i], "dropped",
                                               (json_int_t)capture_port_dropped(c, i)));
     top = json_pack("{s:I,s:o}", "written", (json_int_t)c->file.frames, "ports", list);
     table_json(top, to);
@@ -187,6 +187,8 @@ static int capture_tell(const struct capture *c, const struct request *q, int st
                          safe, strerror(-status), (unsigned long long)c->file.frames);
     if (c->daemon_gone)
         return say_error(SAY_DAEMON, "%s", sluice_error(c->loop.session));
+    if (c->broken)
+        return say_error(SAY_DAEMON, "what the daemon copies are no packets: do versions differ?");
     return q->common.json && !output ? say_flush() : SAY_OK;
 }
 

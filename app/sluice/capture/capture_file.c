@@ -98,7 +98,16 @@ int capture_file_open(struct capture_file *f, const char *path, bool replace)
     return 0;
 }
 
-/* How much of the buffer's first n bytes are whole blocks; counts their frames. */
+/* Counts the frames of the whole buffer as written. */
+static void frames_written(struct capture_file *f)
+{
+    for (uint32_t i = 0; i < CAPTURE_PORTS_MAX; i++) {
+        f->interface_frames[i] += f->buffer_frames[i];
+        f->frames += f->buffer_frames[i];
+    }
+}
+
+/* How much of the buffer's first n bytes are whole blocks; counts their frames as written. */
 static size_t whole_bytes(struct capture_file *f, size_t n)
 {
     struct capture_block b;
@@ -109,7 +118,10 @@ static size_t whole_bytes(struct capture_file *f, size_t n)
         if (b.len_bytes > n - at)
             break;
         at += b.len_bytes;
-        f->frames += b.type == CAPTURE_PACKET;
+        if (b.type != CAPTURE_PACKET)
+            continue;
+        f->interface_frames[b.interface]++;
+        f->frames++;
     }
     return at;
 }
@@ -128,13 +140,14 @@ int capture_file_flush(struct capture_file *f)
     }
     if (f->error == 0) {
         f->file_bytes += done;
-        f->frames += f->buffer_frames;
+        frames_written(f);
     } else if (done > 0 || f->used_bytes > 0) {
         f->file_bytes += whole_bytes(f, done);
         if (f->regular && ftruncate(f->fd, (off_t)f->file_bytes) != 0)
             f->regular = false; /* nothing more can be done; readers tell that the end is cut */
     }
-    f->used_bytes = f->buffer_frames = 0;
+    f->used_bytes = 0;
+    memset(f->buffer_frames, 0, sizeof f->buffer_frames);
     return f->error;
 }
 
@@ -150,12 +163,14 @@ int capture_file_close(struct capture_file *f)
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-static void file_put(struct capture_file *f, const void *block, size_t len)
+/* Returns where the block is in the buffer; NULL: the file has failed. */
+static uint8_t *file_put(struct capture_file *f, const void *block, size_t len)
 {
     if (f->error != 0 || (len > BUFFER_BYTES - f->used_bytes && capture_file_flush(f) != 0))
-        return;
+        return NULL;
     memcpy(f->buffer + f->used_bytes, block, len);
     f->used_bytes += len;
+    return f->buffer + f->used_bytes - len;
 }
 
 static void put(struct making *m, const void *bytes, size_t len)
@@ -256,10 +271,17 @@ void capture_file_interface(struct capture_file *f, const char *name, const char
     making_end(&m, f);
 }
 
-void capture_file_frame(struct capture_file *f, const struct capture_block *b)
+void capture_file_frame(struct capture_file *f, const void *b, uint32_t len_bytes,
+                        uint32_t interface)
 {
-    file_put(f, b, b->len_bytes);
-    f->buffer_frames += f->error == 0;
+    const uint32_t head[] = {CAPTURE_PACKET, len_bytes, interface};
+    uint8_t *at = file_put(f, b, len_bytes);
+
+    if (at == NULL)
+        return;
+    memcpy(at, head, sizeof head);
+    memcpy(at + len_bytes - sizeof len_bytes, &len_bytes, sizeof len_bytes);
+    f->buffer_frames[interface]++;
 }
 
 void capture_file_stats(struct capture_file *f, const struct capture_stats *s)

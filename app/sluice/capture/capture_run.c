@@ -10,9 +10,9 @@
 #include "sluice/say.h"
 
 #define NAP_MIN_NS 1000000u
-#define NAP_MAX_NS 5000000u /* the default buffer holds what a port carries meanwhile at 25 Gb/s   \
-                             */
-#define BUSY       256u     /* frames at once, after which there is no nap */
+/* The default buffer holds what a port carries meanwhile at 25 Gb/s. */
+#define NAP_MAX_NS 5000000u
+#define BUSY       256u /* frames at once, after which there is no nap */
 
 static uint64_t time_of_day_ns(void)
 {
@@ -38,10 +38,12 @@ static int port_begin(struct capture *c, struct capture_port *p, uint64_t buffer
     if (status != 0)
         return say_error(say_code(status, false), "%s", sluice_error(c->loop.session));
     p->first_reader = c->n_readers;
-    for (uint32_t i = 0; i < p->rings.rings && c->n_readers < CAPTURE_RINGS_MAX; i++)
+    for (uint32_t i = 0; i < p->rings.rings; i++) {
+        c->reader_ports[c->n_readers] = p->rings.interface;
         capture_reader_init(&c->readers[c->n_readers++],
                             (uint8_t *)p->rings.memory + i * p->rings.ring_bytes,
                             p->rings.ring_bytes);
+    }
     return SAY_OK;
 }
 
@@ -100,13 +102,15 @@ uint64_t capture_move(struct capture *c, uint64_t until_ns)
            (r = reader_oldest(c, until_ns)) != NULL) {
         const struct capture_block *b = capture_reader_next(r);
 
-        if (b->interface < c->n_ports)
-            c->ports[b->interface].written++;
-        capture_file_frame(&c->file, b);
+        if (b == NULL) /* the daemon has changed it */
+            continue;
+        capture_file_frame(&c->file, b, r->block_bytes, c->reader_ports[r - c->readers]);
         c->count++;
         capture_reader_take(r);
         capture_reader_give(r);
     }
+    for (uint32_t i = 0; i < c->n_readers; i++)
+        c->broken = c->broken || c->readers[i].broken;
     return c->count - before;
 }
 
@@ -138,7 +142,7 @@ static void file_end(struct capture *c)
                                   .begin_ns = c->begin_ns,
                                   .end_ns = time_of_day_ns(),
                                   .dropped = capture_port_dropped(c, i),
-                                  .written = c->ports[i].written};
+                                  .written = c->file.interface_frames[i]};
 
         capture_file_stats(&c->file, &s);
     }
@@ -168,7 +172,8 @@ int capture_run(struct capture *c, uint32_t snap_bytes)
     bool over = false;
 
     file_begin(c, snap_bytes);
-    while (!over && !c->reader_gone && c->count < c->count_max && c->file.error == 0) {
+    while (!over && !c->broken && !c->reader_gone && c->count < c->count_max &&
+           c->file.error == 0) {
         over = capture_over(c);
         nap = nap_after(capture_move(c, capture_until_ns(c, over, time_of_day_ns())), nap);
         capture_file_flush(&c->file);

@@ -15,15 +15,13 @@
 #include "sluice/capture/capture_file.h"
 #include "sluice/loop.h"
 
-#define CAPTURE_PORTS_MAX 16u   /* ports of a daemon */
-#define CAPTURE_RINGS_MAX 1024u /* more than queues of a daemon */
+#define CAPTURE_RINGS_MAX (CAPTURE_PORTS_MAX * PROTOCOL_CHANNELS_MAX)
 #define CAPTURE_LATE_NS   5000000u
 
 struct capture_port {
     char name[128], driver[64];
     struct client_capture rings;
     uint32_t first_reader;
-    uint64_t written; /* frames */
 };
 
 struct capture {
@@ -32,12 +30,14 @@ struct capture {
     struct capture_port ports[CAPTURE_PORTS_MAX];
     uint32_t n_ports;
     struct capture_reader readers[CAPTURE_RINGS_MAX];
+    uint32_t reader_ports[CAPTURE_RINGS_MAX]; /* [i]: the port whose ring readers[i] reads */
     uint32_t n_readers;
     uint64_t begin_ns;  /* time of day */
     uint64_t count_max; /* frames after which the capture ends; UINT64_MAX: no limit */
     uint64_t end_ns;    /* when it ends, CLOCK_MONOTONIC; UINT64_MAX: never */
     uint64_t count;     /* frames written */
     bool daemon_gone, reader_gone;
+    bool broken; /* the daemon has written what is no block, and the capture ends */
 };
 
 /* Has the daemon begin to copy; buffer_bytes for each port. Returns an exit code; the error is

@@ -81,6 +81,32 @@ TEST_F(CaptureTest, RefusesWhatMakesNoSense)
     EXPECT_EQ(fake_daemon_captures(daemon), 0u);
 }
 
+/* A daemon that is broken, or has fewer rights than this process. */
+TEST_F(CaptureTest, BelievesNoRingsThatMakeNoSense)
+{
+    start();
+    struct sluice *s = open();
+
+    const struct {
+        uint32_t rings, more_bytes;
+        int status;
+    } answers[] = {{2, PROTOCOL_LINE, 0},
+                   {0, PROTOCOL_LINE, -EPROTO},
+                   {2, 100, -EPROTO},
+                   {PROTOCOL_CHANNELS_MAX + 1u, PROTOCOL_LINE, -EPROTO},
+                   {1u << 20, PROTOCOL_LINE, -EPROTO}};
+
+    for (const auto &a : answers) {
+        struct client_capture c = of_port(0, sluice_alloc(s, 72 * CAPTURE_RING_MIN));
+
+        c.interface = FAKE_CAPTURE_RINGS + a.rings;
+        c.snap_bytes = a.more_bytes;
+        EXPECT_EQ(client_capture_begin(s, &c), a.status) << a.rings << ", " << a.more_bytes;
+        EXPECT_EQ(c.rings, a.status == 0 ? a.rings : 0u);
+    }
+    sluice_close(s);
+}
+
 /* At most 16 in a session; each goes with it, also if the client only vanishes. */
 TEST_F(CaptureTest, EndsWhenTheClientVanishes)
 {

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/check.h"
+#include "client/capture_ring.h"
 #include "sluiced/session/session.h"
 
 struct fake_worker {
@@ -113,6 +114,10 @@ static int daemon_capture(void *ctx, struct session_capture *what, struct captur
     memset(c->memory, c->fill, c->len_bytes);
     what->rings = d->cfg.channels;
     what->ring_bytes = what->len_bytes / what->rings;
+    if (what->interface >= FAKE_CAPTURE_RINGS) {
+        what->rings = what->interface - FAKE_CAPTURE_RINGS;
+        what->ring_bytes = CAPTURE_RING_MIN + what->snap_bytes;
+    }
     __atomic_fetch_add(&d->captures, 1, __ATOMIC_RELAXED);
     *made = c;
     return 0;

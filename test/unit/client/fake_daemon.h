@@ -43,7 +43,9 @@ void fake_daemon_counts(const struct fake_daemon *d, uint32_t channel, struct fa
 uint64_t fake_daemon_mapped_bytes(const struct fake_daemon *d);
 /* The captures that have begun and are not freed. There are ports 0 and 1, and one ring for each
  * channel. A capture fills its memory with its interface + snap_bytes while it runs, and once more
- * when it is freed. */
+ * when it is freed. With interface FAKE_CAPTURE_RINGS + n, the
+ * answer says n rings of CAPTURE_RING_MIN + snap_bytes. */
+#define FAKE_CAPTURE_RINGS 1000u
 uint32_t fake_daemon_captures(const struct fake_daemon *d);
 
 #ifdef __cplusplus

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <map>
 #include <string>
 #include <sys/resource.h>
 #include <thread>
@@ -29,19 +30,19 @@ std::vector<uint8_t> frame(uint32_t len)
     return block;
 }
 
-const capture_block *as_block(const std::vector<uint8_t> &bytes)
+void put(struct capture_file *f, const std::vector<uint8_t> &block, uint32_t interface = 0)
 {
-    return reinterpret_cast<const capture_block *>(bytes.data());
+    capture_file_frame(f, block.data(), static_cast<uint32_t>(block.size()), interface);
 }
 
-/* The types of the blocks in a file, which must be whole. */
-std::vector<uint32_t> types(const std::string &file)
+/* The types of the blocks in a file, which must be whole. frames: of each interface. */
+std::vector<uint32_t> types(const std::string &file, std::map<uint32_t, uint64_t> *frames = nullptr)
 {
     std::vector<uint32_t> found;
     size_t at = 0;
 
     while (at < file.size()) {
-        uint32_t head[2], last;
+        uint32_t head[3], last;
 
         EXPECT_LE(at + 12, file.size());
         memcpy(head, file.data() + at, sizeof head);
@@ -51,6 +52,8 @@ std::vector<uint32_t> types(const std::string &file)
         memcpy(&last, file.data() + at + head[1] - 4, 4);
         EXPECT_EQ(last, head[1]);
         found.push_back(head[0]);
+        if (frames != nullptr && head[0] == CAPTURE_PACKET)
+            ++(*frames)[head[2]];
         at += head[1];
     }
     return found;
@@ -72,7 +75,7 @@ TEST(CaptureFile, HasABeginningFramesAndAnEnd)
     ASSERT_EQ(status, 0);
     capture_file_begin(&f, std::string(1000, 'n').c_str());
     capture_file_interface(&f, std::string(1000, 'n').c_str(), "", 65536);
-    capture_file_frame(&f, as_block(one));
+    put(&f, one);
     capture_file_stats(&f, &stats);
     EXPECT_EQ(folder.read("x"), "") << "blocks are collected";
     ASSERT_EQ(capture_file_close(&f), 0);
@@ -80,6 +83,26 @@ TEST(CaptureFile, HasABeginningFramesAndAnEnd)
     EXPECT_EQ(types(folder.read("x")), (std::vector<uint32_t>{0x0a0d0d0a, 1, 6, 5}));
     ASSERT_EQ(stat(folder.at("x").c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 07777, 0600u);
+}
+
+/* A block lies in memory that the daemon writes; it cannot damage the file by changing its ends. */
+TEST(CaptureFile, BelievesNoLengthOfABlock)
+{
+    Folder folder;
+    struct capture_file f;
+    auto one = frame(5);
+    std::map<uint32_t, uint64_t> frames;
+
+    ASSERT_EQ(capture_file_open(&f, folder.at("x").c_str(), false), 0);
+    for (size_t at : {size_t{0}, size_t{4}, size_t{8}, one.size() - 4}) {
+        auto lies = one;
+
+        memset(lies.data() + at, 0xff, 4);
+        put(&f, lies, 2);
+    }
+    ASSERT_EQ(capture_file_close(&f), 0);
+    EXPECT_EQ(types(folder.read("x"), &frames), (std::vector<uint32_t>(4, CAPTURE_PACKET)));
+    EXPECT_EQ(frames[2], 4u);
 }
 
 TEST(CaptureFile, LeavesOldFilesAndFollowsNoLink)
@@ -127,8 +150,8 @@ TEST(CaptureFile, IsWholeWhereTheDiskIsFull)
         capture_file_begin(&f, "port");
         capture_file_interface(&f, "port", "driver", 65536);
         for (int i = 0; i < 20000; i++) {
-            capture_file_frame(&f, as_block(one));
-            capture_file_frame(&f, as_block(two));
+            put(&f, one, 3);
+            put(&f, two, 15);
             if (i % 100 == 99)
                 capture_file_flush(&f);
         }
@@ -136,9 +159,11 @@ TEST(CaptureFile, IsWholeWhereTheDiskIsFull)
         EXPECT_EQ(capture_file_close(&f), -EFBIG) << bytes;
         ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
         std::string file = folder.read("x");
-        std::vector<uint32_t> found = types(file);
-        EXPECT_EQ(static_cast<uint64_t>(std::count(found.begin(), found.end(), 6u)), f.frames)
-            << bytes;
+        std::map<uint32_t, uint64_t> frames;
+        types(file, &frames);
+        for (uint32_t i = 0; i < CAPTURE_PORTS_MAX; i++)
+            EXPECT_EQ(frames[i], f.interface_frames[i]) << bytes << ", interface " << i;
+        EXPECT_EQ(frames[3] + frames[15], f.frames) << bytes;
         EXPECT_GT(file.size() + one.size() + 400, bytes) << "no block that has room is missing";
     }
     signal(SIGXFSZ, SIG_DFL);

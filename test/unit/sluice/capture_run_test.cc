@@ -20,7 +20,7 @@ class CaptureRun : public testing::Test
     void SetUp() override
     {
         ASSERT_EQ(capture_file_open(&c->file, folder.at("x").c_str(), false), 0);
-        c->n_ports = 2;
+        c->n_ports = 3;
         c->count_max = UINT64_MAX;
     }
     /* Adds a ring that holds frames of these times. */
@@ -30,6 +30,7 @@ class CaptureRun : public testing::Test
 
         rings.emplace_back(CAPTURE_RING_MIN);
         capture_reader_init(r, rings.back().data(), CAPTURE_RING_MIN);
+        c->reader_ports[c->n_readers] = c->n_readers;
         for (uint64_t t : times_ns)
             write(c->n_readers, t);
         c->n_readers++;
@@ -86,8 +87,10 @@ TEST_F(CaptureRun, WritesTheOldestFirstAndWaitsForTheOthers)
     write(2, kDay + 7); /* came later, but is older than the last of ring 1 */
     EXPECT_EQ(capture_move(c.get(), UINT64_MAX), 3u);
     EXPECT_EQ(times(), (Times{1, 2, 3, 3, 4, 5, kDay + 6, kDay + 7, kDay + 9}));
-    EXPECT_EQ(c->ports[0].written, 3u);
-    EXPECT_EQ(c->ports[1].written, 5u);
+    EXPECT_EQ(c->file.interface_frames[0], 3u);
+    EXPECT_EQ(c->file.interface_frames[1], 5u);
+    EXPECT_EQ(c->file.interface_frames[2], 1u);
+    EXPECT_FALSE(c->broken);
     EXPECT_EQ(c->readers[1].ring->head, 5u * 32) << "the worker may use the place again";
 }
 
@@ -100,6 +103,60 @@ TEST_F(CaptureRun, StopsAtItsCount)
     EXPECT_EQ(capture_move(c.get(), UINT64_MAX), 3u);
     EXPECT_EQ(times(), (Times{1, 2, 3}));
     EXPECT_EQ(capture_move(c.get(), UINT64_MAX), 0u);
+}
+
+/* The daemon may have fewer rights than this command, as it has if root captures. */
+TEST_F(CaptureRun, EndsWhereTheDaemonWritesNoBlock)
+{
+    constexpr uint64_t kData = CAPTURE_RING_MIN - sizeof(struct capture_ring);
+    const struct {
+        const char *what;
+        uint32_t type, len_bytes;
+        uint64_t tail;
+    } wrong[] = {
+        {"no length", CAPTURE_PACKET, 0, 32},
+        {"a length less than all that a block has", CAPTURE_PACKET, 28, 32},
+        {"a length that is not aligned", CAPTURE_PACKET, 34, 64},
+        {"a block that is not there yet", CAPTURE_PACKET, 64, 32},
+        {"a block that no frame needs", CAPTURE_PACKET, CAPTURE_BLOCK_MAX + 4, kData},
+        {"a block longer than the ring", CAPTURE_PACKET, UINT32_MAX - 3, kData},
+        {"more than the ring holds", CAPTURE_PACKET, 32, kData + 32},
+        {"an index from the past", CAPTURE_PACKET, 32, UINT64_MAX - 31},
+        {"a pad that is not there yet", CAPTURE_PAD, 0, 32},
+        {"a pad behind more than the ring holds", CAPTURE_PAD, 0, kData + 32},
+    };
+
+    rings.reserve(1);
+    ring({1});
+    for (const auto &w : wrong) {
+        struct capture_reader *r = &c->readers[0];
+        uint32_t *block = reinterpret_cast<uint32_t *>(rings[0].data() + sizeof *r->ring);
+
+        capture_reader_init(r, rings[0].data(), CAPTURE_RING_MIN);
+        block[0] = w.type;
+        block[1] = w.len_bytes;
+        r->ring->tail = w.tail;
+        c->broken = false;
+        EXPECT_EQ(capture_move(c.get(), UINT64_MAX), 0u) << w.what;
+        EXPECT_TRUE(c->broken) << w.what;
+        EXPECT_EQ(r->head, 0u) << w.what;
+    }
+}
+
+/* The last block may begin so near to the ring's end that only its type and length would fit. */
+TEST_F(CaptureRun, ReadsNothingBehindTheRing)
+{
+    rings.reserve(1);
+    ring({});
+    struct capture_reader *r = &c->readers[0];
+    uint8_t *end = rings[0].data() + CAPTURE_RING_MIN;
+    const uint32_t head[] = {CAPTURE_PACKET, 32};
+
+    r->head = r->at_bytes = r->size_bytes - 16;
+    memcpy(end - 16, head, sizeof head);
+    r->ring->tail = r->head + 32;
+    EXPECT_EQ(capture_move(c.get(), UINT64_MAX), 0u);
+    EXPECT_TRUE(c->broken);
 }
 
 TEST_F(CaptureRun, HoldsYoungFramesBackIfThereAreSeveralRings)
