@@ -70,17 +70,26 @@ uint64_t capture_port_dropped(const struct capture *c, uint32_t port)
     return dropped;
 }
 
-/* The ring whose next frame is the oldest, and not younger than until_ns; NULL: none. */
+/* Frames from the future are due, too: the time of day was set back since. Otherwise they would
+ * wait until it comes again, and their ring would be full meanwhile. */
+static bool frame_due(uint64_t time_ns, uint64_t until_ns)
+{
+    return time_ns <= until_ns || time_ns - until_ns > 2 * CAPTURE_LATE_NS;
+}
+
+/* The ring whose next frame is the oldest of those that are due; NULL: none. */
 static struct capture_reader *reader_oldest(struct capture *c, uint64_t until_ns)
 {
     struct capture_reader *oldest = NULL;
+    uint64_t oldest_ns = UINT64_MAX;
 
     for (uint32_t i = 0; i < c->n_readers; i++) {
         const struct capture_block *b = capture_reader_next(&c->readers[i]);
+        uint64_t time_ns = b != NULL ? capture_block_time_ns(b) : 0;
 
-        if (b == NULL || capture_block_time_ns(b) > until_ns)
+        if (b == NULL || !frame_due(time_ns, until_ns) || time_ns >= oldest_ns)
             continue;
-        until_ns = capture_block_time_ns(b);
+        oldest_ns = time_ns;
         oldest = &c->readers[i];
     }
     return oldest;

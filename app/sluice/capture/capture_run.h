@@ -3,7 +3,7 @@
  * A capture: rings that the daemon's workers fill, and the file that they are emptied into. Frames
  * of several rings are written in the order of their times; but a frame that its worker writes
  * later than CAPTURE_LATE_NS after its time, because the worker lost its core, may stand behind
- * younger ones.
+ * younger ones; and so may all frames when the time of day is set back.
  */
 #ifndef SLUICE_CAPTURE_RUN_H
 #define SLUICE_CAPTURE_RUN_H
@@ -46,8 +46,8 @@ int capture_begin(struct capture *c, uint64_t buffer_bytes, uint32_t snap_bytes)
 /* How old frames must be at now_ns (time of day) to be written: all, if this is the last look, or
  * if there is one ring only, whose frames are in their order. */
 uint64_t capture_until_ns(const struct capture *c, bool last, uint64_t now_ns);
-/* Moves frames that are not younger than until_ns from the rings to the file, the oldest first.
- * Returns how many. */
+/* Moves frames from the rings to the file, the oldest first, but for those that are younger than
+ * until_ns by at most 2 CAPTURE_LATE_NS. Returns how many. */
 uint64_t capture_move(struct capture *c, uint64_t until_ns);
 /* Writes to the file, which is open, until the end. Returns 0, or the failure of the file. */
 int capture_run(struct capture *c, uint32_t snap_bytes);

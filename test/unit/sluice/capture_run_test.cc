@@ -72,21 +72,22 @@ class CaptureRun : public testing::Test
 };
 
 using Times = std::vector<uint64_t>;
-constexpr uint64_t kDay = 1ull << 40;
+constexpr uint64_t kDay = 1ull << 40, kT = kDay - 4; /* kT + 4 has another upper word */
 
 } // namespace
 
 TEST_F(CaptureRun, WritesTheOldestFirstAndWaitsForTheOthers)
 {
     rings.reserve(3);
-    ring({1, 4, kDay + 6});
-    ring({2, 3, 3, 5, kDay + 9});
+    ring({kT + 1, kT + 4, kT + 6});
+    ring({kT + 2, kT + 3, kT + 3, kT + 5, kT + 9});
     ring({});
-    EXPECT_EQ(capture_move(c.get(), 5), 6u);
-    EXPECT_EQ(times(), (Times{1, 2, 3, 3, 4, 5}));
-    write(2, kDay + 7); /* came later, but is older than the last of ring 1 */
+    EXPECT_EQ(capture_move(c.get(), kT + 5), 6u);
+    EXPECT_EQ(times(), (Times{kT + 1, kT + 2, kT + 3, kT + 3, kT + 4, kT + 5}));
+    write(2, kT + 7); /* came later, but is older than the last of ring 1 */
     EXPECT_EQ(capture_move(c.get(), UINT64_MAX), 3u);
-    EXPECT_EQ(times(), (Times{1, 2, 3, 3, 4, 5, kDay + 6, kDay + 7, kDay + 9}));
+    EXPECT_EQ(times(),
+              (Times{kT + 1, kT + 2, kT + 3, kT + 3, kT + 4, kT + 5, kT + 6, kT + 7, kT + 9}));
     EXPECT_EQ(c->file.interface_frames[0], 3u);
     EXPECT_EQ(c->file.interface_frames[1], 5u);
     EXPECT_EQ(c->file.interface_frames[2], 1u);
@@ -157,6 +158,19 @@ TEST_F(CaptureRun, ReadsNothingBehindTheRing)
     r->ring->tail = r->head + 32;
     EXPECT_EQ(capture_move(c.get(), UINT64_MAX), 0u);
     EXPECT_TRUE(c->broken);
+}
+
+/* Frames that were captured before would otherwise wait until the old time of day comes again. */
+TEST_F(CaptureRun, GoesOnWhenTheClockIsSetBack)
+{
+    constexpr uint64_t kBefore = kDay + 3600ull * 1000000000, kOld = kDay - 2 * CAPTURE_LATE_NS;
+
+    rings.reserve(2);
+    ring({kBefore, kBefore + 1, kOld + 1});
+    ring({kBefore - 1, kOld, kDay});
+    EXPECT_EQ(capture_move(c.get(), capture_until_ns(c.get(), false, kDay + 1)), 5u);
+    EXPECT_EQ(times(), (Times{kBefore - 1, kOld, kBefore, kBefore + 1, kOld + 1}))
+        << "all but the young one";
 }
 
 TEST_F(CaptureRun, HoldsYoungFramesBackIfThereAreSeveralRings)
