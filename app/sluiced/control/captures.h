@@ -2,8 +2,8 @@
 /*
  * Captures of the daemon's ports: which there are, and the clock that gives their frames the time
  * of day. worker/capture.h copies the frames. Everything here runs on the control lcore, for
- * session_capture.c, which checks the user's rights (struct sessions_config has the contract). The log says
- * when a capture begins and ends.
+ * session_capture.c, which checks the user's rights (struct sessions_config has the contract). The
+ * log says when a capture begins and ends.
  */
 #ifndef SLUICED_CAPTURES_H
 #define SLUICED_CAPTURES_H

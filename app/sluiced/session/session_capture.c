@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The request CAPTURE. Frames of a port are of all its users, so only root and the daemon's own
- * user, which can read them anyway, may have them: the group that may use the daemon may not.
+ * The request CAPTURE. Frames of a port are of all its users. So they are for root and the daemon's
+ * own user, as the settings are, and not for the group that may use the daemon.
  */
 #include <errno.h>
 #include <stdio.h>
