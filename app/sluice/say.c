@@ -75,6 +75,7 @@ int say_code(int status, bool opened)
     case -ENFILE:
     case -ENOSPC:
     case -EADDRINUSE:
+    case -EBUSY:
     case -EAGAIN:
         return SAY_RESOURCE;
     default:

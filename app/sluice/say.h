@@ -17,7 +17,7 @@ enum say_exit {
     SAY_PEER = 4,     /* the peer is unknown or unreachable, or refused */
     SAY_LOCAL = 5,    /* a file, directory or stream on this side */
     SAY_REMOTE = 6,   /* a file on the other side */
-    SAY_RESOURCE = 7, /* memory, quota or service number: the daemon has none left */
+    SAY_RESOURCE = 7, /* memory, quota, service number or capture: the daemon has none left */
 };
 
 /* Writes the line of an error. Returns `code`. */

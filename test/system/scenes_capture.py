@@ -258,6 +258,18 @@ def capture(testbed: Testbed, context: Context) -> None:
     lengths = {(_number(p.body[12:16]), _number(p.body[16:20])) for p in _blocks(path) if p.type == PACKET}
     if any(captured != min(60, frame) for captured, frame in lengths) or max(frame for _, frame in lengths) < 1000:
         raise TestbedError(f"-s 60 captures {lengths}")
+
+    # Four captures of a port at a time, and no more. Each has all packets.
+    several = [f"several-{i}" for i in range(4)]
+    captures = [_begin(a, name, "-w", testbed.path(name)) for name in several]
+    one_line(a.sluice("fifth", "capture", "-w", testbed.path("fifth")), 20, 7, "4 captures already", "end one")
+    perf(b, a, ADDR_B, "-n", "1M", name="several-perf")
+    for name, one in zip(several, captures):
+        one.signal(signal.SIGINT)
+        counts = json.loads(one.check(20))
+        if len(_check_file(testbed.path(name), counts["written"], counts["ports"][0]["dropped"], a.ports[0].name, 0)) < 700:
+            raise TestbedError(f"of four captures, one has too few packets: {counts}")
+
     one_line(a.sluice("nothing", "capture", "-i", "eth9", "-w", testbed.path("nothing")), 20, 2, "eth9", "show ports")
     a.sluice("short", "capture", "-w", testbed.path("short"), "--time", "200ms", timeout_s=20)
     for daemon in (a, b):

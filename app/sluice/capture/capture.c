@@ -40,7 +40,7 @@ const char command_capture_help[] =
     "\n"
     "Live:  sluice capture | wireshark -k -i -\n"
     "Exit status: 0 captured, 2 usage error, 3 no daemon, or it ended, 4 not permitted,\n"
-    "5 the file cannot be written, 7 no memory. Manual: sluice(1).\n";
+    "5 the file cannot be written, 7 no memory or too many captures. Manual: sluice(1).\n";
 
 enum {
     OPT_OVERWRITE = OPTIONS_OWN,
