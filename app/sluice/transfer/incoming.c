@@ -244,9 +244,13 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
         return false;
     if (in->n_ready > 0 && in->part.owner[0] == 0)
         incoming_note_owner(in);
-    /* Requests that arrived before the connection broke are still read. */
-    while (in->n_ready > 0 && done < max_bytes && !result_queue_many(&in->results) &&
-           in->status != -EPROTO && loop_code() == 0) {
+    /* Requests that arrived before the connection broke are still read, but not answered: results
+     * that nobody takes would fill the queue and keep the rest from being read. */
+    while (in->n_ready > 0 && done < max_bytes && in->status != -EPROTO && loop_code() == 0) {
+        if (in->status != 0)
+            result_queue_clear(&in->results);
+        else if (result_queue_many(&in->results))
+            break;
         done += incoming_step(in);
         if (in->at_bytes == in->len[in->head])
             incoming_pass(in);
@@ -257,7 +261,7 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
     if (err < 0)
         incoming_broken(in, err);
     if (in->n_ready > 0 && in->status != -EPROTO)
-        return !result_queue_many(&in->results);
+        return in->status != 0 || !result_queue_many(&in->results);
     incoming_wind_up(in);
     return told > 0;
 }

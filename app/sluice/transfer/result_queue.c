@@ -110,6 +110,11 @@ void result_queue_sent(struct result_queue *a, uint32_t slot)
     a->busy[slot] = false;
 }
 
+void result_queue_clear(struct result_queue *a)
+{
+    a->head = a->len = 0;
+}
+
 bool result_queue_empty(const struct result_queue *a)
 {
     return a->len == 0;

@@ -38,6 +38,8 @@ int result_queue_add(struct result_queue *a, uint64_t file, enum record_code cod
 int result_queue_send(struct result_queue *a, struct sluice_conn *c, uint64_t user);
 /* The send of this slot has completed. */
 void result_queue_sent(struct result_queue *a, uint32_t slot);
+/* Forgets the records that wait: nobody will get them. */
+void result_queue_clear(struct result_queue *a);
 /* True if no record waits to be submitted. */
 bool result_queue_empty(const struct result_queue *a);
 bool result_queue_many(const struct result_queue *a);

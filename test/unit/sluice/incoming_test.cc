@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Records at the receiver: their order, the effect of each, and that none writes outside of the
  * folder. */
+#include <cerrno>
 #include <cstring>
 #include <random>
 #include <string>
@@ -439,4 +440,51 @@ TEST_F(Incoming, RandomRecords)
     EXPECT_EQ(parts, 0u);
     EXPECT_EQ(entries, 2u); /* the sentinel and "in" */
     close(destination.dir_fd);
+}
+
+// Requests that have come, in memory, and a connection that has broken since.
+class Broken : public Incoming
+{
+  protected:
+    void SetUp() override
+    {
+        Incoming::SetUp();
+        memory.resize(PACK_BYTES);
+        in.memory = memory.data();
+        in.state = INCOMING_OPEN;
+        in.served = true;
+        in.status = -ECONNRESET;
+        strcpy(in.part.owner, "peer b");
+    }
+    void arrives(const std::vector<struct record> &records, const std::string &data = "")
+    {
+        uint8_t *at = in.memory + PACK_FIRST;
+
+        for (struct record r : records) {
+            if (r.type == RECORD_OFFER || r.type == RECORD_ASK)
+                r.len_bytes = (uint32_t)data.size();
+            record_encode(at, &r);
+            memcpy(at + RECORD_HEADER_BYTES, data.data(), r.len_bytes);
+            at += RECORD_HEADER_BYTES + r.len_bytes;
+        }
+        in.len[0] = (uint64_t)(at - in.memory) - PACK_FIRST;
+        in.n_ready = 1;
+    }
+
+    std::vector<uint8_t> memory;
+};
+
+// Nobody takes the answers any more. What has come is read nevertheless, and the connection ends.
+TEST_F(Broken, AnswersThatNobodyTakesHoldNothingUp)
+{
+    constexpr uint32_t N = 2 * RESULT_QUEUE_MANY / RECORD_HEADER_BYTES;
+    std::vector<struct record> asks;
+
+    for (uint32_t i = 1; i <= N; i++)
+        asks.push_back(make(RECORD_ASK, i, 5));
+    arrives(asks, "x");
+    for (int i = 0; i < 100 && incoming_work(&in, 1u << 20); i++)
+        ;
+    EXPECT_EQ(in.asked, N);
+    EXPECT_EQ(in.state, INCOMING_OVER);
 }
