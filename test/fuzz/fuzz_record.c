@@ -293,8 +293,7 @@ static void part_left(void)
 
     if (k->kind == DESTINATION_STREAM || k->keep_s == 0)
         return;
-    part_name_make(&name, run.receiver.part.chunk, "peer b",
-                   k->kind == DESTINATION_FILE ? k->base : FUZZ_LEFT_NAME, &offer);
+    part_name_make(&name, "peer b", k->kind == DESTINATION_FILE ? k->base : FUZZ_LEFT_NAME, &offer);
     fd = openat(k->dir_fd, name.text, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     CHECK(fd >= 0 && ftruncate(fd, sizeof left) == 0);
     close(fd);

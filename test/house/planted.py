@@ -334,7 +334,7 @@ FAULTS = [
           FILES + "'Resume*'", "FAILED.*APartThatIsBeingWritten", (TEST_SLUICE,)),
     Fault("a sender is told what another one has sent",
           "the name of a part followed from the file alone",
-          "app/sluice/files/part_name.c", "    digest_update(digest, owner, strlen(owner) + 1);\n", "",
+          "app/sluice/files/part_name.c", "    memcpy(fields + 24, owner, len);\n", "",
           FILES + "'Resume*'", "FAILED.*OnlyThisFileOfThisSender", (TEST_SLUICE,)),
     Fault("chunks are kept of which the sender has no hash",
           "a sender could keep what it has never seen",

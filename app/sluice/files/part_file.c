@@ -74,8 +74,7 @@ static int part_file_create(struct part_file *p)
     struct stat st;
     bool resume = (p->offer.flags & RECORD_RESUME) != 0;
 
-    part_name_make(&p->temporary, p->digest, p->owner, p->base, &p->offer);
-    digest_reset(p->digest);
+    part_name_make(&p->temporary, p->owner, p->base, &p->offer);
     p->fd = part_name_open(&p->temporary, p->dir_fd, p->base, resume);
     if (p->fd >= 0 && fstat(p->fd, &st) == 0) {
         uint64_t bytes = (uint64_t)st.st_size;
@@ -180,7 +179,7 @@ uint64_t part_file_ask(struct part_file *p, struct destination *destination, con
         *whole = S_ISREG(st.st_mode) && (uint64_t)st.st_size == ask->size &&
                  st.st_mtim.tv_sec == ask->mtime_s && st.st_mtim.tv_nsec == (int64_t)ask->mtime_ns;
     if (!*whole) {
-        part_name_make(&p->temporary, p->digest, p->owner, p->base, ask);
+        part_name_make(&p->temporary, p->owner, p->base, ask);
         bytes = part_name_bytes(&p->temporary, p->dir_fd);
         bytes = bytes < ask->size ? bytes : ask->size;
     }

@@ -26,9 +26,8 @@
 #include "sluice/files/part_name.h"
 #include "sluice/files/record.h"
 
-#define PART_FILE_WHY_MAX   192
-#define PART_FILE_OWNER_MAX 320
-#define PART_FILE_AHEAD     (64u << 20) /* bytes hashed before the sender has compared them */
+#define PART_FILE_WHY_MAX 192
+#define PART_FILE_AHEAD   (64u << 20) /* bytes hashed before the sender has compared them */
 
 struct part_file {
     struct destination *destination;
@@ -46,7 +45,7 @@ struct part_file {
     struct digest *chunk;  /* of a chunk */
     struct made_dirs made; /* directories made for this sender */
     struct stat cleaned;   /* the directory that was last looked through for old part files */
-    char owner[PART_FILE_OWNER_MAX]; /* the sender, whose part files no other sender resumes */
+    char owner[PART_NAME_OWNER_MAX]; /* the sender, whose part files no other sender resumes */
     char why[PART_FILE_WHY_MAX];     /* last failure */
 };
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "crypto/hash.h"
 
 #define MARK       ".part-"
 #define DIGITS     16
@@ -27,20 +28,19 @@ static void name_set(struct part_name *n, const char *base, uint64_t digits)
              base, digits);
 }
 
-void part_name_make(struct part_name *n, struct digest *digest, const char *owner, const char *base,
+void part_name_make(struct part_name *n, const char *owner, const char *base,
                     const struct record *offer)
 {
-    uint8_t fields[24], hash[RECORD_HASH_BYTES];
+    /* A sender chooses size and time. So the hash is one whose value nobody can choose by them. */
+    uint8_t fields[24 + PART_NAME_OWNER_MAX] = {0}, hash[HASH_BYTES];
+    size_t len = strnlen(owner, PART_NAME_OWNER_MAX - 1);
 
     n->lasting = (offer->flags & RECORD_SIZE_UNKNOWN) == 0;
     bytes_put_u64(fields, offer->size);
     bytes_put_u64(fields + 8, (uint64_t)offer->mtime_s);
     bytes_put_u64(fields + 16, offer->mtime_ns);
-    digest_reset(digest);
-    digest_update(digest, fields, sizeof fields);
-    digest_update(digest, owner, strlen(owner) + 1);
-    digest_update(digest, base, strlen(base));
-    digest_value(digest, hash);
+    memcpy(fields + 24, owner, len);
+    hash_two(fields, 24 + len + 1, base, strlen(base), hash);
     name_set(n, base, bytes_get_u64(hash));
 }
 

@@ -13,8 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sluice/files/digest.h"
 #include "sluice/files/record.h"
+
+#define PART_NAME_OWNER_MAX 320
 
 struct part_name {
     char text[NAME_MAX + 1];
@@ -22,10 +23,10 @@ struct part_name {
 };
 
 /*
- * Makes the name for an offered file. `digest` is working memory. owner: names the sender, so that
- * no other one learns what is in the file.
+ * Makes the name for an offered file. owner: names the sender, so that no other one learns what is
+ * in the file; has at most PART_NAME_OWNER_MAX bytes, with its 0.
  */
-void part_name_make(struct part_name *n, struct digest *digest, const char *owner, const char *base,
+void part_name_make(struct part_name *n, const char *owner, const char *base,
                     const struct record *offer);
 /*
  * Opens the part file for reading and writing, and locks it. resume: what it has is kept;

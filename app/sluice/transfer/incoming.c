@@ -217,14 +217,16 @@ int incoming_join(struct incoming *in)
 }
 
 /* Notes whose files come: what one sender has left is not resumed for another, which would be told
- * what is in it. The two ends of a copy belong to one user. */
+ * what is in it. The two ends of a copy belong to one user, but a near end that receives may do so
+ * from several hosts. */
 static void incoming_note_owner(struct incoming *in)
 {
     char *owner = in->part.owner, name[SLUICE_PEER_MAX];
     struct sluice_stats t;
 
     if (in->copy != NULL) {
-        snprintf(owner, sizeof in->part.owner, "copy");
+        snprintf(owner, sizeof in->part.owner, "copy %s",
+                 in->copy->host != NULL ? in->copy->host : "");
     } else if (sluice_peer(in->conn, name, sizeof name) == 0) {
         snprintf(owner, sizeof in->part.owner, "peer %s", name);
     } else {

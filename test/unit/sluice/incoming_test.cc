@@ -488,3 +488,20 @@ TEST_F(Broken, AnswersThatNobodyTakesHoldNothingUp)
     EXPECT_EQ(in.asked, N);
     EXPECT_EQ(in.state, INCOMING_OVER);
 }
+
+// What has come from one host is told to no other, even if one user copies from both.
+TEST_F(Broken, AnotherHostOfACopyIsAnotherSender)
+{
+    struct copy copy = {};
+
+    in.copy = &copy;
+    for (const char *host : {"far", "me@other", (const char *)nullptr}) {
+        in.part.owner[0] = 0;
+        copy.host = host;
+        in.asked = 0;
+        arrives({make(RECORD_ASK, 1, 5)}, "x");
+        in.state = INCOMING_OPEN;
+        incoming_work(&in, 1);
+        EXPECT_EQ(std::string(in.part.owner), std::string("copy ") + (host == nullptr ? "" : host));
+    }
+}

@@ -378,3 +378,15 @@ TEST_F(Resume, OldPartsGo)
     }
     close(fd);
 }
+
+/* The name follows from a hash that a sender cannot steer by size and time: SHA-256, as Python has
+ * it. */
+TEST_F(Resume, TheNameIsThatOfTheProtocol)
+{
+    struct part_name name;
+
+    offer.size = 5 * CHUNK + 1234;
+    part_name_make(&name, "peer b", "x", &offer);
+    EXPECT_STREQ(name.text, ".x.part-c4f13a4832b1c4bf");
+    EXPECT_TRUE(name.lasting);
+}
