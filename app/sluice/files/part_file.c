@@ -178,6 +178,9 @@ uint64_t part_file_ask(struct part_file *p, struct destination *destination, con
     if (fstatat(p->dir_fd, p->base, &st, AT_SYMLINK_NOFOLLOW) == 0)
         *whole = S_ISREG(st.st_mode) && (uint64_t)st.st_size == ask->size &&
                  st.st_mtim.tv_sec == ask->mtime_s && st.st_mtim.tv_nsec == (int64_t)ask->mtime_ns;
+    /* The one file is there: another would replace it. */
+    if (*whole && destination->kind == DESTINATION_FILE)
+        destination->taken = true;
     if (!*whole) {
         part_name_make(&p->temporary, p->owner, p->base, ask);
         bytes = part_name_bytes(&p->temporary, p->dir_fd);

@@ -54,7 +54,7 @@ int part_file_init(struct part_file *p);
 void part_file_fini(struct part_file *p);
 
 /* What there is of the file that the sender asks about: bytes of a part file in whole chunks; or
- * *whole: it is there, with this size and time. Changes nothing. */
+ * *whole: it is there, with this size and time. Changes no file. */
 uint64_t part_file_ask(struct part_file *p, struct destination *destination, const char *name,
                        const struct record *ask, bool *whole);
 

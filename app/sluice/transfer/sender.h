@@ -59,7 +59,9 @@ struct sender_pending {
 /* A file about which the receiver was asked. */
 struct sender_ask {
     bool answered, whole;
+    bool outdated; /* since then, a file of this name was offered, which may be another one */
     uint64_t part_bytes;
+    struct stat st; /* what the file was */
     char name[];
 };
 
@@ -69,6 +71,7 @@ struct sender_resume {
     /* Asks number first .. last are in asks[number % SENDER_ASKS_MAX]; those up to `answered` have
      * answers. Numbers begin with 1; first = last + 1: none. */
     struct sender_ask *asks[SENDER_ASKS_MAX];
+    uint32_t sums[SENDER_ASKS_MAX]; /* of their names, so that few names have to be compared */
     uint64_t first, last, answered;
     struct tree_entry entry; /* of the first walk, which waits for an answer */
     bool holding;            /* `entry` is valid */
@@ -156,9 +159,12 @@ int sender_resume_init(struct sender *s);
 void sender_resume_fini(struct sender *s);
 /* Asks about another file, for which the caller has made room. False: enough are asked about. */
 bool sender_asks(struct sender *s);
-/* What the receiver has of a file that is to be sent next. */
+/* What the receiver has of a file that is to be sent next. An answer serves once: another file may
+ * have the same name at the receiver. */
 enum sender_has { SENDER_HAS_NOTHING, SENDER_HAS_PART, SENDER_HAS_ALL, SENDER_HAS_UNKNOWN };
 enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e);
+/* A file of this name is offered: what the receiver was asked before does not hold any more. */
+void sender_outdates(struct sender *s, const char *name);
 /* Compares the next chunk of the open file. True: *step is done instead of sending; false: up to
  * *max_bytes are to be sent. */
 bool sender_compares(struct sender *s, enum sender_step *step, uint64_t *max_bytes);

@@ -117,6 +117,8 @@ static void file_start(struct sender *s, const struct tree_entry *e, bool resume
     s->resume.comparing = resume && !s->source.stream;
     s->resume.heard_all = false;
     s->resume.from = s->resume.to = 0;
+    if (s->options->resume)
+        sender_outdates(s, e->name);
     s->in_file = file_announce(s, RECORD_OFFER, e->name, &st);
     s->refused = false;
     if (!s->in_file)

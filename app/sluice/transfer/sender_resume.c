@@ -24,6 +24,16 @@ static struct sender_ask **ask_at(struct sender_resume *u, uint64_t number)
     return &u->asks[number % SENDER_ASKS_MAX];
 }
 
+/* FNV-1a, 32 bits. */
+static uint32_t ask_sum(const char *name)
+{
+    uint32_t sum = 2166136261u;
+
+    for (; *name != 0; name++)
+        sum = (sum ^ (uint8_t)*name) * 16777619u;
+    return sum;
+}
+
 static void ask_drop(struct sender_resume *u)
 {
     free(*ask_at(u, u->first));
@@ -79,8 +89,10 @@ bool sender_asks(struct sender *s)
     if (a == NULL)
         return false; /* the file is sent as one of which the receiver has nothing */
     memcpy(a->name, e.name, len + 1);
+    a->st = e.st;
     u->last++;
     *ask_at(u, u->last) = a;
+    u->sums[u->last % SENDER_ASKS_MAX] = ask_sum(a->name);
     r.file = u->last;
     r.len_bytes = (uint32_t)len;
     r.mode = e.st.st_mode & 07777;
@@ -91,14 +103,23 @@ bool sender_asks(struct sender *s)
     return true;
 }
 
+/* Whether the receiver was asked about this very file, as it is now. */
+static bool ask_is_about(const struct sender_ask *a, const struct tree_entry *e)
+{
+    return a->st.st_ino == e->st.st_ino && a->st.st_dev == e->st.st_dev &&
+           a->st.st_size == e->st.st_size && a->st.st_mtim.tv_sec == e->st.st_mtim.tv_sec &&
+           a->st.st_mtim.tv_nsec == e->st.st_mtim.tv_nsec && strcmp(a->name, e->name) == 0;
+}
+
 enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e)
 {
+    enum sender_has has = SENDER_HAS_NOTHING;
     struct sender_resume *u = &s->resume;
     const struct sender_ask *a;
     uint64_t n = u->first;
 
     /* Both walks find the same files in the same order, unless the tree changes meanwhile. */
-    while (n <= u->last && strcmp((*ask_at(u, n))->name, e->name) != 0)
+    while (n <= u->last && !ask_is_about(*ask_at(u, n), e))
         n++;
     if (n > u->last)
         return SENDER_HAS_NOTHING;
@@ -107,7 +128,26 @@ enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e
     a = *ask_at(u, n);
     if (!a->answered)
         return SENDER_HAS_UNKNOWN;
-    return a->whole ? SENDER_HAS_ALL : a->part_bytes > 0 ? SENDER_HAS_PART : SENDER_HAS_NOTHING;
+    if (a->whole && !a->outdated)
+        has = SENDER_HAS_ALL;
+    else if (a->part_bytes > 0)
+        has = SENDER_HAS_PART;
+    ask_drop(u);
+    return has;
+}
+
+void sender_outdates(struct sender *s, const char *name)
+{
+    struct sender_resume *u = &s->resume;
+    uint32_t sum = ask_sum(name);
+    uint64_t n;
+
+    if (s->options->n_paths == 1)
+        return; /* no name comes twice */
+    for (n = u->first; n <= u->last; n++) {
+        if (u->sums[n % SENDER_ASKS_MAX] == sum && strcmp((*ask_at(u, n))->name, name) == 0)
+            (*ask_at(u, n))->outdated = true;
+    }
 }
 
 static bool hear_answer(struct sender *s, const struct record *r, const char **why)

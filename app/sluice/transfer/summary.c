@@ -86,9 +86,10 @@ void summary_say(const struct summary *s)
     char bytes[32], rate[32], kept[64], peer[SLUICE_PEER_MAX + sizeof s->stats.peer];
 
     if (s->there_files > 0)
-        say_note("%" PRIu64 " file%s of %s were there already", s->there_files,
+        say_note("%" PRIu64 " file%s of %s %s there already", s->there_files,
                  s->there_files == 1 ? "" : "s",
-                 text_bytes(bytes, sizeof bytes, (double)s->there_bytes));
+                 text_bytes(bytes, sizeof bytes, (double)s->there_bytes),
+                 s->there_files == 1 ? "was" : "were");
     say_note("%s %" PRIu64 " file%s, %" PRIu64 " bytes (%s)%s in %.3f s, %s, %" PRIu64
              " units repeated, %s %s",
              s->sending ? "sent" : "received", s->files, s->files == 1 ? "" : "s", s->bytes,

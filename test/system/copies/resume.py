@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import random
+import shutil
 import signal
 import time
 
@@ -246,3 +247,20 @@ def sparse(folder: str) -> None:
 def wrong_options(folder: str) -> None:
     cp(folder, "--keep-partial", "1week", "x", "far:").expect(USAGE, "--keep-partial", "its unit is none of")
     cp(folder, "--resume=yes", "x", "far:").expect(USAGE, "--resume")
+
+
+@case("resume: of two files of one name, the last one replaces the first one, as without --resume")
+def one_name(folder: str) -> None:
+    target = os.path.join(home(folder), "in")
+    os.mkdir(target)
+    for name in ("a", "b"):
+        os.mkdir(os.path.join(folder, name))
+    first, last = make(folder, "a/f", b"first"), make(folder, "b/f", b"the last")
+    for content in (None, first, last):  # nothing is there, or one of them, with its time
+        if content is not None:
+            shutil.copy2(content, os.path.join(target, "f"))
+        run = cp(folder, "--resume", "--json", "-v", "--overwrite", first, last, "me@far:in")
+        assert run.wait() == OK, run.err
+        assert ("1 file of 5 B was there already" in run.err) == (content == first), run.err
+        assert same_file(os.path.join(target, "f"), last), content
+        assert json.loads(run.out)["files"] == (1 if content == first else 2), run.out

@@ -2,8 +2,11 @@
 /* The sender's reaction to RESULT records, right and wrong ones. */
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "unit/sluice/folder.h"
 
 extern "C" {
 #include "sluice/say.h"
@@ -158,13 +161,14 @@ class Told : public Result
         record_encode((uint8_t *)&out[0], &r);
         return out + std::string(r.len_bytes, 'h');
     }
-    static std::string answer(uint64_t number)
+    static std::string answer(uint64_t number, bool whole = false)
     {
         struct record r = {};
         std::string out(RECORD_HEADER_BYTES, '\0');
 
         r.type = RECORD_ANSWER;
         r.file = number;
+        r.flags = whole ? RECORD_WHOLE : 0;
         record_encode((uint8_t *)&out[0], &r);
         return out;
     }
@@ -207,4 +211,70 @@ TEST_F(Told, AnswersThatNobodyAskedFor)
     EXPECT_TRUE(right(answer(1)));
     EXPECT_TRUE(s.resume.asks[1]->answered);
     EXPECT_FALSE(right(answer(1))) << "twice";
+}
+
+/* Files of one name, from two folders: the receiver was asked about both before one was sent. */
+class SameName : public Told
+{
+  protected:
+    void SetUp() override
+    {
+        Told::SetUp();
+        for (const char *dir : {"a", "b"}) {
+            ASSERT_EQ(mkdir(folder.at(dir).c_str(), 0777), 0);
+            folder.write(std::string(dir) + "/f", dir);
+            paths.push_back(folder.at(std::string(dir) + "/f"));
+        }
+        for (std::string &path : paths)
+            words.push_back(&path[0]);
+        options.resume = true;
+        options.paths = words.data();
+        options.n_paths = (int)words.size();
+        memory.resize(PACK_BYTES);
+        s.pack.memory = memory.data();
+        while (sender_asks(&s))
+            ;
+        ASSERT_EQ(s.resume.last, 2u);
+    }
+    enum sender_has has(size_t path)
+    {
+        struct tree *tree = tree_open(paths[path].c_str());
+        struct tree_entry e;
+
+        EXPECT_TRUE(tree_next(tree, &e));
+        enum sender_has found = sender_receiver_has(&s, &e);
+        tree_close(tree);
+        return found;
+    }
+
+    Folder folder;
+    std::vector<std::string> paths;
+    std::vector<char *> words;
+    std::vector<uint8_t> memory;
+};
+
+TEST_F(SameName, AnAnswerIsAboutOneFile)
+{
+    EXPECT_EQ(has(0), SENDER_HAS_UNKNOWN);
+    ASSERT_TRUE(right(answer(1, true) + answer(2)));
+    EXPECT_EQ(has(0), SENDER_HAS_ALL);
+    EXPECT_EQ(has(1), SENDER_HAS_NOTHING);
+    EXPECT_EQ(has(1), SENDER_HAS_NOTHING) << "once";
+}
+
+/* The second one was there, but the first one may replace it. */
+TEST_F(SameName, AnAnswerIsOutdatedByAnotherFile)
+{
+    ASSERT_TRUE(right(answer(1) + answer(2, true)));
+    EXPECT_EQ(has(0), SENDER_HAS_NOTHING);
+    sender_outdates(&s, "f");
+    EXPECT_EQ(has(1), SENDER_HAS_NOTHING);
+}
+
+TEST_F(SameName, AnAnswerIsAboutTheFileAsItWas)
+{
+    ASSERT_TRUE(right(answer(1, true) + answer(2, true)));
+    folder.write("a/f", "longer");
+    EXPECT_EQ(has(0), SENDER_HAS_NOTHING);
+    EXPECT_EQ(has(1), SENDER_HAS_ALL);
 }

@@ -379,6 +379,23 @@ TEST_F(Resume, OldPartsGo)
     close(fd);
 }
 
+/* A receiver of one file has it: no other one replaces it. */
+TEST_F(Resume, TheOneFileIsThere)
+{
+    bool whole;
+
+    ASSERT_EQ(open(false), RECORD_OK);
+    complete();
+    destination.kind = DESTINATION_FILE;
+    destination.overwrite = true;
+    strcpy(destination.base, "x");
+    asked(&whole);
+    EXPECT_TRUE(whole);
+    offer.size = 7;
+    EXPECT_EQ(open(false), RECORD_ONE_FILE);
+    EXPECT_TRUE(folder.read("x") == content);
+}
+
 /* The name follows from a hash that a sender cannot steer by size and time: SHA-256, as Python has
  * it. */
 TEST_F(Resume, TheNameIsThatOfTheProtocol)
