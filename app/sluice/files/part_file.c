@@ -436,6 +436,8 @@ enum record_code part_file_finish(struct part_file *p, const struct record *end)
     if (close(p->fd) < 0 && err == 0)
         err = -errno;
     p->fd = lock;
+    if (err == 0 && p->fd >= 0 && !part_name_holds(&p->temporary, p->dir_fd, p->fd))
+        err = -ENOENT;
     if (err == 0)
         err = part_file_rename(p);
     if (err == 0 && p->destination->fsync && fsync(p->dir_fd) < 0)
@@ -450,7 +452,8 @@ enum record_code part_file_finish(struct part_file *p, const struct record *end)
 
 void part_file_discard(struct part_file *p)
 {
-    if (p->dir_fd >= 0 && p->temporary.text[0] != 0)
+    if (p->dir_fd >= 0 && p->temporary.text[0] != 0 &&
+        (p->fd < 0 || part_name_holds(&p->temporary, p->dir_fd, p->fd)))
         unlinkat(p->dir_fd, p->temporary.text, 0);
     if (p->fd >= 0)
         close(p->fd);
@@ -463,7 +466,8 @@ void part_file_discard(struct part_file *p)
 bool part_file_leave(struct part_file *p)
 {
     bool left = p->fd >= 0 && p->temporary.lasting && p->destination->keep_s > 0 &&
-                (p->at_bytes >= RECORD_CHUNK_BYTES || p->old_bytes > 0);
+                (p->at_bytes >= RECORD_CHUNK_BYTES || p->old_bytes > 0) &&
+                part_name_holds(&p->temporary, p->dir_fd, p->fd);
 
     if (left)
         p->temporary.text[0] = 0;

@@ -44,14 +44,27 @@ void part_name_make(struct part_name *n, const char *owner, const char *base,
     name_set(n, base, bytes_get_u64(hash));
 }
 
-/* Whether the locked file is a part file of ours, and still has the name. */
-static bool is_ours(int dir_fd, const char *name, int fd, struct stat *st)
+/* Whether the open file still has the name. */
+static bool has_name(int dir_fd, const char *name, int fd, struct stat *st)
 {
     struct stat named;
 
     return fstat(fd, st) == 0 && fstatat(dir_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           named.st_dev == st->st_dev && named.st_ino == st->st_ino && S_ISREG(st->st_mode) &&
-           st->st_uid == geteuid() && st->st_nlink == 1 && (st->st_mode & OTHERS) == 0;
+           named.st_dev == st->st_dev && named.st_ino == st->st_ino;
+}
+
+bool part_name_holds(const struct part_name *n, int dir_fd, int fd)
+{
+    struct stat st;
+
+    return has_name(dir_fd, n->text, fd, &st);
+}
+
+/* Whether the locked file is a part file of ours, and still has the name. */
+static bool is_ours(int dir_fd, const char *name, int fd, struct stat *st)
+{
+    return has_name(dir_fd, name, fd, st) && S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
+           st->st_nlink == 1 && (st->st_mode & OTHERS) == 0;
 }
 
 /* Opens and locks a part file that is there. Returns the descriptor; -EBUSY: another process
@@ -73,19 +86,22 @@ static int part_take(int dir_fd, const char *name, struct stat *st)
 static int part_create(struct part_name *n, int dir_fd)
 {
     int fd = openat(dir_fd, n->text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool taken;
 
     if (fd < 0)
         return -errno;
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        bool taken = errno == EWOULDBLOCK; /* by a transfer that saw it before we locked it */
-
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        if (part_name_holds(n, dir_fd, fd))
+            return fd;
+        taken = true; /* by part_name_clean(), which removed it before we locked it */
+    } else {
+        taken = errno == EWOULDBLOCK; /* by a transfer that saw it before we locked it */
         n->lasting = false;
-        if (taken) {
-            close(fd);
-            return -EEXIST;
-        }
     }
-    return fd;
+    if (!taken)
+        return fd;
+    close(fd);
+    return -EEXIST;
 }
 
 int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume)
@@ -150,7 +166,7 @@ void part_name_clean(int dir_fd, uint32_t keep_s)
 
         if (fd < 0)
             continue;
-        if (st.st_mtim.tv_sec + (int64_t)keep_s <= time(NULL))
+        if (st.st_mtim.tv_sec <= time(NULL) - (int64_t)keep_s)
             unlinkat(dir_fd, e->d_name, 0);
         close(fd);
     }

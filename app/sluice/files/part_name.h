@@ -34,6 +34,9 @@ void part_name_make(struct part_name *n, const char *owner, const char *base,
  * the descriptor or a negative errno.
  */
 int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume);
+/* Whether the name is still that of the open part file: somebody may have removed that, and another
+ * transfer made a new one. */
+bool part_name_holds(const struct part_name *n, int dir_fd, int fd);
 /* Bytes that the part file has, if it could be resumed now; 0: none. */
 uint64_t part_name_bytes(const struct part_name *n, int dir_fd);
 /* Removes part files of this user in the directory that nobody writes to, and that were last

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an interrupted transfer has left: a later one finds it, trusts nothing in it, and no other
  * file, process or sender gets in its way. */
+#include <atomic>
 #include <cstring>
 #include <fcntl.h>
 #include <random>
 #include <string>
 #include <sys/file.h>
+#include <thread>
 #include <vector>
 
 #include "unit/base/seed.h"
@@ -377,6 +379,61 @@ TEST_F(Resume, OldPartsGo)
         EXPECT_EQ(folder.count(), 6u + (age_s < 3600)) << age_s;
     }
     close(fd);
+}
+
+/* Somebody removes the part file, and another transfer of the same file makes a new one. */
+TEST_F(Resume, ThePartOfAnotherTransferDoesNotGetTheName)
+{
+    struct record end = {};
+
+    end.type = RECORD_END_FILE;
+    end.size = content.size();
+    content_hash(content, end.hash);
+    for (int how = 0; how < 3; how++) {
+        ASSERT_EQ(open(false), RECORD_OK);
+        ASSERT_EQ(write(0, content.size()), RECORD_OK);
+        const std::string name = only();
+        ASSERT_EQ(unlink(folder.at(name).c_str()), 0);
+        folder.write(name, "half");
+        if (how == 0)
+            EXPECT_EQ(part_file_finish(&part, &end), RECORD_IO);
+        else if (how == 1)
+            EXPECT_FALSE(part_file_leave(&part));
+        else
+            part_file_discard(&part);
+        EXPECT_EQ(folder.count(), 1u) << how;
+        EXPECT_EQ(folder.read(name), "half") << how;
+        EXPECT_EQ(part.fd, -1);
+        unlink(folder.at(name).c_str());
+    }
+}
+
+/* Another process looks through the directory, and keeps nothing. */
+TEST_F(Resume, ANewPartIsNotTakenAwayBeforeItIsLocked)
+{
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+        while (!over)
+            part_name_clean(folder.fd, 0);
+    });
+    uint32_t lost = 0, i;
+
+    for (i = 0; i < 5000; i++) {
+        struct part_name name;
+        int fd;
+
+        part_name_make(&name, "peer b", "x", &offer);
+        fd = part_name_open(&name, folder.fd, "x", false);
+        if (fd < 0)
+            break;
+        lost += !part_name_holds(&name, folder.fd, fd);
+        unlink(folder.at(name.text).c_str());
+        close(fd);
+    }
+    over = true;
+    other.join();
+    EXPECT_EQ(i, 5000u);
+    EXPECT_EQ(lost, 0u);
 }
 
 /* A receiver of one file has it: no other one replaces it. */
