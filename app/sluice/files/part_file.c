@@ -215,10 +215,10 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
     err = part_file_place(p, name, &p->made);
     if (err < 0)
         return part_file_failed(p, "its directory", -err);
-    part_file_clean(p);
     err = part_file_vacant(p);
     if (err == 0)
         err = part_file_create(p);
+    part_file_clean(p); /* an old part that is resumed is locked by now, and stays */
     if (err < 0) {
         p->temporary.text[0] = 0;
         part_file_unplace(p);

@@ -381,6 +381,18 @@ TEST_F(Resume, OldPartsGo)
     close(fd);
 }
 
+/* The user comes back after that time: what is there still serves. */
+TEST_F(Resume, AnOldPartThatIsResumedStays)
+{
+    interrupted(3 * CHUNK);
+    struct timespec times[2] = {{time(nullptr) - 7200, 0}, {time(nullptr) - 7200, 0}};
+    ASSERT_EQ(utimensat(AT_FDCWD, folder.at(only()).c_str(), times, 0), 0);
+    EXPECT_EQ(asked(), 3 * CHUNK);
+    part.cleaned = {}; /* another transfer */
+    ASSERT_EQ(open(true), RECORD_OK);
+    EXPECT_EQ(complete(), 3 * CHUNK);
+}
+
 /* Somebody removes the part file, and another transfer of the same file makes a new one. */
 TEST_F(Resume, ThePartOfAnotherTransferDoesNotGetTheName)
 {
