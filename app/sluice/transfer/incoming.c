@@ -166,7 +166,8 @@ static uint64_t incoming_step(struct incoming *in)
         return 0;
     }
     in->at_bytes += RECORD_HEADER_BYTES + r.len_bytes;
-    return RECORD_HEADER_BYTES + r.len_bytes + (r.type == RECORD_HOLE ? r.size : 0);
+    return RECORD_HEADER_BYTES + r.len_bytes +
+           (r.type == RECORD_HOLE || r.type == RECORD_KEEP ? r.size : 0);
 }
 
 static void incoming_pass(struct incoming *in)

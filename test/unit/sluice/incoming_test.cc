@@ -489,6 +489,32 @@ TEST_F(Broken, AnswersThatNobodyTakesHoldNothingUp)
     EXPECT_EQ(in.state, INCOMING_OVER);
 }
 
+// Keeping a chunk is work, for which other senders wait.
+TEST_F(Broken, KeptChunksAreWork)
+{
+    struct record offer = make(RECORD_OFFER, 1, 8 * RECORD_CHUNK_BYTES);
+    std::vector<struct record> keeps;
+
+    destination.keep_s = 60;
+    ASSERT_EQ(give(offer, "x"), 0);
+    ASSERT_EQ(ftruncate(in.part.fd, (off_t)offer.size), 0);
+    in.part.at_bytes = offer.size;
+    ASSERT_TRUE(part_file_leave(&in.part));
+    in.in_file = false;
+    in.file = 0;
+    offer.flags = RECORD_RESUME;
+    ASSERT_EQ(give(offer, "x"), 0);
+    in.part.hashed_bytes = offer.size;
+    for (uint64_t at = 0; at < 8; at++)
+        keeps.push_back(make(RECORD_KEEP, 1, RECORD_CHUNK_BYTES, at * RECORD_CHUNK_BYTES));
+    arrives(keeps);
+    EXPECT_TRUE(incoming_work(&in, 3 * RECORD_CHUNK_BYTES));
+    EXPECT_EQ(in.part.at_bytes, 3 * RECORD_CHUNK_BYTES);
+    while (incoming_work(&in, 3 * RECORD_CHUNK_BYTES))
+        ;
+    EXPECT_EQ(in.part.at_bytes, offer.size);
+}
+
 // What has come from one host is told to no other, even if one user copies from both.
 TEST_F(Broken, AnotherHostOfACopyIsAnotherSender)
 {
