@@ -282,7 +282,7 @@ static void incoming_mourn(struct incoming *in, bool had_file, bool left)
     text_safe(safe, sizeof safe, in->name);
     if (loop_code() != 0) {
         incoming_failed(in, loop_code());
-        if (left && !copy_is_far(in->copy))
+        if (left && !in->quiet && !copy_is_far(in->copy))
             say_note("%s from %s: incomplete%s", safe, peer, where);
     } else if (in->status != 0 && in->code == SAY_OK && in->in_file && !in->skipping) {
         incoming_failed(in, say_error(say_code(in->status, true), "%s from %s: incomplete%s: %s",

@@ -35,6 +35,7 @@ struct incoming {
     struct sluice_conn *conn;
     struct destination *destination;
     const struct copy *copy; /* NULL: this is no end of sluice cp; set by receiver.c */
+    bool quiet;              /* no notes; set by receiver.c */
     uint32_t channel;
 
     uint8_t *memory; /* slots, then the memory of results */

@@ -78,6 +78,7 @@ static struct incoming *receiver_inlet(struct receiver *r)
         return NULL;
     }
     in->copy = r->options->copy;
+    in->quiet = r->options->common.quiet;
     r->senders[r->n_senders++] = in;
     return in;
 }

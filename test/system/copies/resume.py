@@ -264,3 +264,18 @@ def one_name(folder: str) -> None:
         assert ("1 file of 5 B was there already" in run.err) == (content == first), run.err
         assert same_file(os.path.join(target, "f"), last), content
         assert json.loads(run.out)["files"] == (1 if content == first else 2), run.out
+
+
+@case("resume: an interrupted receiver says that it keeps a part, but not with -q")
+def quiet(folder: str) -> None:
+    source, target = make(folder, "f", bytes(192 * MIB)), os.path.join(folder, "in")
+    os.mkdir(target)
+    for option in ("-v", "-q"):
+        run = cp(folder, option, "--buffers", 1, "me@far:" + source, target)
+        while run.process.poll() is None and _part_bytes(target) < 2 * CHUNK:
+            time.sleep(0.0005)
+        run.signal(signal.SIGINT)
+        run.wait()
+        assert ("kept for --resume" in run.err) == (option == "-v"), (option, run.err)
+        (name,) = parts(target)
+        os.remove(os.path.join(target, name))
