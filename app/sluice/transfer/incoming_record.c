@@ -6,6 +6,7 @@
 
 #include "console/text.h"
 #include "sluice/files/name.h"
+#include "sluice/loop.h"
 #include "sluice/say.h"
 #include "sluice/transfer/incoming.h"
 
@@ -154,6 +155,9 @@ static int incoming_content(struct incoming *in, const struct record *r, const u
     code = r->type == RECORD_DATA   ? part_file_write(&in->part, data, r->len_bytes)
            : r->type == RECORD_HOLE ? part_file_hole(&in->part, r->size)
                                     : part_file_keep(&in->part, r->size);
+    /* Something asked to stop: the transfer is cut off here, and what has come may be kept. */
+    if (code == RECORD_IO && loop_code() != 0)
+        return 0;
     return code == RECORD_OK ? 0 : incoming_refuse(in, code);
 }
 

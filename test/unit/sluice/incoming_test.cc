@@ -12,6 +12,7 @@
 #include "unit/sluice/folder.h"
 
 extern "C" {
+#include "sluice/loop.h"
 #include "sluice/transfer/incoming.h"
 #include "sluice/say.h"
 }
@@ -440,6 +441,28 @@ TEST_F(Incoming, RandomRecords)
     EXPECT_EQ(parts, 0u);
     EXPECT_EQ(entries, 2u); /* the sentinel and "in" */
     close(destination.dir_fd);
+}
+
+// A signal comes while a pipe is full: that is no failure of the file.
+TEST_F(Incoming, ASignalDoesNotMakeAFileFail)
+{
+    auto stopped = [this] {
+        std::string much(1u << 20, 'x');
+        int ends[2];
+
+        if (pipe2(ends, O_NONBLOCK) < 0)
+            exit(1);
+        destination.kind = DESTINATION_STREAM;
+        destination.stream_fd = ends[1];
+        if (give(make(RECORD_OFFER, 1, much.size()), "x") != 0)
+            exit(2);
+        loop_end(129);
+        if (give(make(RECORD_DATA, 1), much) != 0)
+            exit(3);
+        exit(results().empty() && in.code == SAY_OK && !in.skipping ? 0 : 4);
+    };
+
+    EXPECT_EXIT(stopped(), testing::ExitedWithCode(0), "");
 }
 
 // Requests that have come, in memory, and a connection that has broken since.
