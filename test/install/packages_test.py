@@ -3,10 +3,10 @@
 """Debian packages in a clean root: they install by one command, run as a service for the users of its group, and
 leave nothing when they are purged.
 
-Usage: packages_test.py [--suite SUITE] [--packages DIR]   SUITE: of Debian (bookworm); DIR: packages that are built
+Usage: packages_test.py [--suite SUITE] [--packages DIR]   SUITE: of Debian (bookworm); DIR: of the packages
 
-Prints TAP. Needs root, mmdebstrap, and a mirror of Debian. It builds the packages (scripts/package) unless --packages
-names some.
+Prints TAP. Needs root, mmdebstrap, and a mirror of Debian. It builds the packages (scripts/package) unless DIR
+has them.
 """
 import argparse
 import glob
@@ -215,6 +215,11 @@ class Root:
         assert not left, f"left behind: {sorted(left)[:20]}"
 
 
+def are_built(folder: str) -> bool:
+    """Whether the folder has our packages."""
+    return all(glob.glob(f"{folder}/{name}_*.deb") for name in OURS)
+
+
 def build(folder: str) -> None:
     sh(os.path.join(TREE, "scripts/package"), "--out", folder, timeout_s=1800)
 
@@ -222,7 +227,7 @@ def build(folder: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Debian packages in a clean root.")
     parser.add_argument("--suite", default="bookworm")
-    parser.add_argument("--packages", help="folder of packages that are built")
+    parser.add_argument("--packages", metavar="DIR", help="folder of the packages, which are built if it has none")
     parser.add_argument("--inside", type=int, metavar="N", help="for this program's own use")
     args = parser.parse_args()
     if args.inside is not None:
@@ -235,7 +240,7 @@ def main() -> int:
     try:
         packages = args.packages or os.path.join(folder, "packages")
         root = Root(os.path.join(folder, "root"), args.suite, packages)
-        if ((args.packages or cases.run("the packages are built", lambda: build(packages))) and
+        if ((are_built(packages) or cases.run("the packages are built", lambda: build(packages))) and
                 cases.run(f"a clean {args.suite} with what the packages need", root.make) and
                 cases.run("one command installs them", root.install)):
             cases.failed += root.run_inside(cases.count)
