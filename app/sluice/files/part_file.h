@@ -45,7 +45,8 @@ struct part_file {
     struct digest *chunk;  /* of a chunk */
     struct made_dirs made; /* directories made for this sender */
     struct stat cleaned;   /* the directory that was last looked through for old part files */
-    char owner[PART_NAME_OWNER_MAX]; /* the sender, whose part files no other sender resumes */
+    char owner[PART_NAME_OWNER_MAX]; /* the sender, whose part files no other sender resumes; "":
+                                        nobody resumes them */
     char why[PART_FILE_WHY_MAX];     /* last failure */
 };
 

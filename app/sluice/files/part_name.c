@@ -35,7 +35,7 @@ void part_name_make(struct part_name *n, const char *owner, const char *base,
     uint8_t fields[24 + PART_NAME_OWNER_MAX] = {0}, hash[HASH_BYTES];
     size_t len = strnlen(owner, PART_NAME_OWNER_MAX - 1);
 
-    n->lasting = (offer->flags & RECORD_SIZE_UNKNOWN) == 0;
+    n->lasting = (offer->flags & RECORD_SIZE_UNKNOWN) == 0 && owner[0] != 0;
     bytes_put_u64(fields, offer->size);
     bytes_put_u64(fields + 8, (uint64_t)offer->mtime_s);
     bytes_put_u64(fields + 16, offer->mtime_ns);

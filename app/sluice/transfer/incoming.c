@@ -94,12 +94,37 @@ static void incoming_broken(struct incoming *in, int status)
         in->status = status;
 }
 
+/* Notes whose files come: what one sender has left is not resumed for another, which would be told
+ * what is in it. The two ends of a copy belong to one user, but a near end that receives may do so
+ * from several hosts. */
+static void incoming_note_owner(struct incoming *in)
+{
+    char *owner = in->part.owner, name[SLUICE_PEER_MAX];
+    struct sluice_stats t;
+
+    if (in->copy != NULL) {
+        snprintf(owner, sizeof in->part.owner, "copy %s",
+                 in->copy->host != NULL ? in->copy->host : "");
+    } else if (sluice_peer(in->conn, name, sizeof name) == 0) {
+        snprintf(owner, sizeof in->part.owner, "peer %s", name);
+    } else {
+        sluice_conn_stats(in->conn, &t);
+        if (t.peer[0] == 0)
+            return; /* the connection is over already */
+        snprintf(owner, sizeof in->part.owner, "address %s", t.peer);
+        if (strrchr(owner, ':') != NULL)
+            *strrchr(owner, ':') = 0; /* each connection has another port */
+    }
+}
+
 void incoming_complete(struct incoming *in, const struct sluice_completion *c)
 {
     switch (c->op) {
     case SLUICE_OP_ACCEPT:
         in->state = c->status == 0 ? INCOMING_OPEN : INCOMING_OVER;
         in->summary.start_ns = loop_now();
+        if (c->status == 0)
+            incoming_note_owner(in);
         break;
     case SLUICE_OP_RECV:
         in->posted--;
@@ -217,27 +242,6 @@ int incoming_join(struct incoming *in)
     return 1;
 }
 
-/* Notes whose files come: what one sender has left is not resumed for another, which would be told
- * what is in it. The two ends of a copy belong to one user, but a near end that receives may do so
- * from several hosts. */
-static void incoming_note_owner(struct incoming *in)
-{
-    char *owner = in->part.owner, name[SLUICE_PEER_MAX];
-    struct sluice_stats t;
-
-    if (in->copy != NULL) {
-        snprintf(owner, sizeof in->part.owner, "copy %s",
-                 in->copy->host != NULL ? in->copy->host : "");
-    } else if (sluice_peer(in->conn, name, sizeof name) == 0) {
-        snprintf(owner, sizeof in->part.owner, "peer %s", name);
-    } else {
-        sluice_conn_stats(in->conn, &t);
-        snprintf(owner, sizeof in->part.owner, "address %s", t.peer);
-        if (strrchr(owner, ':') != NULL)
-            *strrchr(owner, ':') = 0; /* each connection has another port */
-    }
-}
-
 bool incoming_work(struct incoming *in, uint64_t max_bytes)
 {
     uint64_t done = 0, told;
@@ -245,8 +249,6 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
 
     if (in->state != INCOMING_OPEN)
         return false;
-    if (in->n_ready > 0 && in->part.owner[0] == 0)
-        incoming_note_owner(in);
     /* Requests that arrived before the connection broke are still read, but not answered: results
      * that nobody takes would fill the queue and keep the rest from being read. */
     while (in->n_ready > 0 && done < max_bytes && in->status != -EPROTO && loop_code() == 0) {

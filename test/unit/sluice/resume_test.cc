@@ -230,6 +230,8 @@ TEST_F(Resume, OnlyThisFileOfThisSenderIsResumed)
 {
     interrupted(3 * CHUNK);
     EXPECT_EQ(asked(), 3 * CHUNK);
+    part.owner[0] = 0;
+    EXPECT_EQ(asked(), 0u) << "a sender that is not known";
     strcpy(part.owner, "peer c");
     EXPECT_EQ(asked(), 0u);
     strcpy(part.owner, "peer b");
