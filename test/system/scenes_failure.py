@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -107,11 +109,12 @@ def _part_bytes(folder: str) -> int:
 @scene("kill -9 of a daemon in a transfer of a file: sluice send --resume sends the rest")
 def resume_after_daemon(testbed: Testbed, context: Context) -> None:
     a, b = daemons = memif_pair(testbed, context.build, keys={"silence": f"{SILENCE_S:g}s"})
-    source, target = testbed.path("file"), testbed.path("in")
+    # Files in the testbed's own folder become the daemon's when one is started by its unit.
+    source, target = testbed.path("file"), tempfile.mkdtemp(prefix="sluice-in.")
+    testbed.undo(shutil.rmtree, target, ignore_errors=True)
     data = os.urandom(FILE_BYTES)
     with open(source, "wb") as f:
         f.write(data)
-    os.mkdir(target)
     for victim in daemons:
         receiver = b.sluice("receiver", "recv", "--once", "-o", target)
         b.wait_listening(7000)
