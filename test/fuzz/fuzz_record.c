@@ -165,7 +165,7 @@ static int entry_remove(const char *path, const struct stat *st, int type, struc
     if (at->level == 0)
         return 0;
     CHECK(type == FTW_F || type == FTW_DP || type == FTW_DNR);
-    if (run.destination.keep_s > 0 && strstr(path, ".part-") != NULL)
+    if (type == FTW_F && run.destination.keep_s > 0 && strstr(path, ".part-") != NULL)
         return unlink(path);
     CHECK(type != FTW_F || run.received-- > 0);
     return type == FTW_F ? unlink(path) : rmdir(path);
