@@ -68,20 +68,24 @@ static enum record_code part_file_failed(struct part_file *p, const char *what, 
     return part_file_code(err);
 }
 
+/* Bytes of whole chunks in a part of so many bytes, of a file of `size` bytes. */
+static uint64_t part_file_whole(uint64_t part_bytes, uint64_t size)
+{
+    uint64_t bytes = part_bytes < size ? part_bytes : size;
+
+    return bytes - bytes % RECORD_CHUNK_BYTES;
+}
+
 /* Makes or opens the temporary file in the final directory. 0 or a negative errno. */
 static int part_file_create(struct part_file *p)
 {
-    struct stat st;
     bool resume = (p->offer.flags & RECORD_RESUME) != 0;
+    struct stat st;
 
     part_name_make(&p->temporary, p->owner, p->base, &p->offer);
     p->fd = part_name_open(&p->temporary, p->dir_fd, p->base, resume);
-    if (p->fd >= 0 && fstat(p->fd, &st) == 0) {
-        uint64_t bytes = (uint64_t)st.st_size;
-
-        bytes = bytes < p->offer.size ? bytes : p->offer.size;
-        p->old_bytes = bytes - bytes % RECORD_CHUNK_BYTES;
-    }
+    if (p->fd >= 0 && resume && fstat(p->fd, &st) == 0)
+        p->old_bytes = part_file_whole((uint64_t)st.st_size, p->offer.size);
     return p->fd < 0 ? p->fd : 0;
 }
 
@@ -183,12 +187,11 @@ uint64_t part_file_ask(struct part_file *p, struct destination *destination, con
         destination->taken = true;
     if (!*whole) {
         part_name_make(&p->temporary, p->owner, p->base, ask);
-        bytes = part_name_bytes(&p->temporary, p->dir_fd);
-        bytes = bytes < ask->size ? bytes : ask->size;
+        bytes = part_file_whole(part_name_bytes(&p->temporary, p->dir_fd), ask->size);
     }
     p->temporary.text[0] = 0;
     part_file_unplace(p);
-    return bytes - bytes % RECORD_CHUNK_BYTES;
+    return bytes;
 }
 
 enum record_code part_file_open(struct part_file *p, struct destination *destination,
@@ -296,8 +299,7 @@ enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes)
 
     digest_zeros(p->digest, len_bytes);
     p->hole_bytes += len_bytes;
-    /* Not written: the file grows over the hole. What an interrupted transfer has left there goes.
-     */
+    /* Not written: the file grows over the hole. What was left there goes. */
     if (p->fd >= 0 && (p->at_bytes >= part_file_left(p) ||
                        fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                  (off_t)p->at_bytes, (off_t)len_bytes) == 0)) {
@@ -313,53 +315,45 @@ enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes)
     return err < 0 ? part_file_failed(p, "writing", -err) : RECORD_OK;
 }
 
-/* Reads the piece at `at`. Returns its bytes, or a negative errno. */
-static int64_t part_file_read(const struct part_file *p, uint8_t *to, uint64_t len, uint64_t at)
+/* Reads the bytes from `at` to `end` for a digest. 0 or a negative errno. */
+static int part_file_digest(const struct part_file *p, struct digest *d, uint64_t at, uint64_t end)
 {
-    ssize_t n;
+    static uint8_t piece[DIGEST_PIECE_BYTES];
 
-    do
-        n = pread(p->fd, to, len, (off_t)at);
-    while (n < 0 && errno == EINTR && loop_code() == 0);
-    return n < 0 ? -errno : n == 0 ? -ENODATA : n;
+    while (at < end) {
+        uint64_t want = end - at < sizeof piece ? end - at : sizeof piece;
+        ssize_t n = pread(p->fd, piece, want, (off_t)at);
+
+        if (n < 0 && errno == EINTR && loop_code() == 0)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -ENODATA;
+        digest_update(d, piece, (uint64_t)n);
+        at += (uint64_t)n;
+    }
+    return 0;
 }
-
-static uint8_t piece[DIGEST_PIECE_BYTES]; /* read to be hashed */
 
 enum record_code part_file_keep(struct part_file *p, uint64_t len_bytes)
 {
-    uint64_t end = p->at_bytes + len_bytes;
+    int err = part_file_digest(p, p->digest, p->at_bytes, p->at_bytes + len_bytes);
 
-    while (p->at_bytes < end) {
-        uint64_t want = end - p->at_bytes < sizeof piece ? end - p->at_bytes : sizeof piece;
-        int64_t n = part_file_read(p, piece, want, p->at_bytes);
-
-        if (n < 0)
-            return part_file_failed(p, "reading what was there", (int)-n);
-        digest_update(p->digest, piece, (uint64_t)n);
-        p->at_bytes += (uint64_t)n;
-        p->kept_bytes += (uint64_t)n;
-    }
+    if (err < 0)
+        return part_file_failed(p, "reading what was there", -err);
+    p->at_bytes += len_bytes;
+    p->kept_bytes += len_bytes;
     return RECORD_OK;
 }
 
 /* Hashes the chunk at `at`. 0 or a negative errno. */
 static int part_file_chunk(const struct part_file *p, uint64_t at, uint8_t hash[RECORD_HASH_BYTES])
 {
-    uint64_t end = at + RECORD_CHUNK_BYTES;
+    int err;
 
     digest_reset(p->chunk);
-    while (at < end) {
-        uint64_t want = end - at < sizeof piece ? end - at : sizeof piece;
-        int64_t n = part_file_read(p, piece, want, at);
-
-        if (n < 0)
-            return (int)n;
-        digest_update(p->chunk, piece, (uint64_t)n);
-        at += (uint64_t)n;
-    }
+    err = part_file_digest(p, p->chunk, at, at + RECORD_CHUNK_BYTES);
     digest_value(p->chunk, hash);
-    return 0;
+    return err;
 }
 
 uint32_t part_file_hash(struct part_file *p, uint8_t *hashes, uint32_t max, uint64_t *offset)

@@ -99,7 +99,7 @@ static void incoming_broken(struct incoming *in, int status)
  * from several hosts. */
 static void incoming_note_owner(struct incoming *in)
 {
-    char *owner = in->part.owner, name[SLUICE_PEER_MAX];
+    char *owner = in->part.owner, *port, name[SLUICE_PEER_MAX];
     struct sluice_stats t;
 
     if (in->copy != NULL) {
@@ -112,8 +112,9 @@ static void incoming_note_owner(struct incoming *in)
         if (t.peer[0] == 0)
             return; /* the connection is over already */
         snprintf(owner, sizeof in->part.owner, "address %s", t.peer);
-        if (strrchr(owner, ':') != NULL)
-            *strrchr(owner, ':') = 0; /* each connection has another port */
+        port = strrchr(owner, ':');
+        if (port != NULL)
+            *port = 0; /* each connection has another one */
     }
 }
 
