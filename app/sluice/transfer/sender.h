@@ -17,6 +17,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "sluice/files/source.h"
 #include "sluice/files/tree.h"
@@ -150,6 +152,15 @@ static inline void sender_failed(struct sender *s, int code)
 {
     if (s->code == SAY_OK)
         s->code = code;
+}
+
+/* Sets the fields of an OFFER, DIR or ASK that say of what it is. */
+static inline void sender_describe(struct record *r, const char *name, const struct stat *st)
+{
+    r->len_bytes = (uint32_t)strlen(name);
+    r->mode = st->st_mode & 07777;
+    r->mtime_s = st->st_mtim.tv_sec;
+    r->mtime_ns = (uint32_t)st->st_mtim.tv_nsec;
 }
 
 /* ---- sender_resume.c: only with options->resume -------------------------------------------- */

@@ -86,10 +86,7 @@ static bool file_announce(struct sender *s, enum record_type type, const char *n
         return false;
     }
     r = file_record(s, type);
-    r.len_bytes = (uint32_t)strlen(name);
-    r.mode = st->st_mode & 07777;
-    r.mtime_s = st->st_mtim.tv_sec;
-    r.mtime_ns = (uint32_t)st->st_mtim.tv_nsec;
+    sender_describe(&r, name, st);
     if (type == RECORD_OFFER) {
         r.flags = s->source.stream ? RECORD_SIZE_UNKNOWN : s->resume.comparing ? RECORD_RESUME : 0;
         r.size = s->source.size;

@@ -94,11 +94,8 @@ bool sender_asks(struct sender *s)
     *ask_at(u, u->last) = a;
     u->sums[u->last % SENDER_ASKS_MAX] = ask_sum(a->name);
     r.file = u->last;
-    r.len_bytes = (uint32_t)len;
-    r.mode = e.st.st_mode & 07777;
     r.size = (uint64_t)e.st.st_size;
-    r.mtime_s = e.st.st_mtim.tv_sec;
-    r.mtime_ns = (uint32_t)e.st.st_mtim.tv_nsec;
+    sender_describe(&r, a->name, &e.st);
     pack_add(&s->pack, &r, a->name);
     return true;
 }
