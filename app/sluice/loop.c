@@ -124,5 +124,7 @@ bool loop_wait_until(struct loop *l, int extra_fd, uint64_t end_ns)
 {
     uint64_t now = loop_now();
 
+    if (end_ns == UINT64_MAX)
+        return loop_wait(l, extra_fd, UINT64_MAX);
     return loop_wait(l, extra_fd, end_ns > now ? end_ns - now : 0);
 }

@@ -48,7 +48,7 @@ void loop_watch(int fd, void (*ready)(void *context), void *context);
  * call that waits for the daemon came after it: the session's descriptor may still be readable.
  */
 bool loop_wait(struct loop *l, int extra_fd, uint64_t timeout_ns);
-/* The same, until loop_now() is end_ns; returns at once if that is over. */
+/* The same, until loop_now() is end_ns (UINT64_MAX: no limit); returns at once if that is over. */
 bool loop_wait_until(struct loop *l, int extra_fd, uint64_t end_ns);
 
 static inline uint64_t loop_now(void)

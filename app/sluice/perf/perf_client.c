@@ -348,21 +348,21 @@ static void client_work(struct client *c)
     }
 }
 
-/* How long to wait if nothing completes, ns; UINT64_MAX: no limit. */
-static uint64_t client_timeout(const struct client *c)
+/* Until when to wait if nothing completes, ns; UINT64_MAX: no limit. */
+static uint64_t client_next(const struct client *c)
 {
     uint64_t now = loop_now(), next = meter_next(&c->meter), deadline;
 
     if (client_all(c, STREAM_OPEN) && c->streams[0].state == STREAM_OPEN)
-        return 1000000; /* look for the first grant */
+        return now + 1000000; /* look for the first grant */
     if (!client_all(c, STREAM_RUNNING))
-        return client_all(c, STREAM_READY) ? 0 : UINT64_MAX;
+        return client_all(c, STREAM_READY) ? now : UINT64_MAX;
     deadline = c->streams[0].stream.deadline_ns;
     if (deadline > now && deadline < next)
         next = deadline;
     if (c->config->sync && !c->streams[0].shutting)
-        return 0;
-    return next == UINT64_MAX ? next : next <= now ? 0 : next - now;
+        return now;
+    return next;
 }
 
 static void client_loop(struct client *c)
@@ -375,7 +375,7 @@ static void client_loop(struct client *c)
         client_work(c);
         meter_sample(&c->meter, loop_now(), c->conns, c->config->streams, false);
         if (!client_take(c) && c->status == 0 && !client_all(c, STREAM_OVER))
-            loop_wait(&c->loop, -1, client_timeout(c));
+            loop_wait_until(&c->loop, -1, client_next(c));
     }
     if (c->status != 0 && c->code == SAY_OK) {
         bool opened = client_all(c, STREAM_OPEN);

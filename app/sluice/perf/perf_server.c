@@ -375,8 +375,8 @@ static void server_work(struct server *s)
     }
 }
 
-/* Time until the next sample, or the next deadline of a sending stream, ns; UINT64_MAX: none. */
-static uint64_t server_timeout(const struct server *s)
+/* When the next sample is due, or a sending stream has its deadline, ns; UINT64_MAX: never. */
+static uint64_t server_next(const struct server *s)
 {
     uint64_t now = loop_now(), next = meter_next(&s->meter);
     const struct stream *st;
@@ -388,7 +388,7 @@ static uint64_t server_timeout(const struct server *s)
             st->stream.deadline_ns < next)
             next = st->stream.deadline_ns;
     }
-    return !running || next == UINT64_MAX ? UINT64_MAX : next <= now ? 0 : next - now;
+    return running ? next : UINT64_MAX;
 }
 
 static void server_loop(struct server *s)
@@ -402,7 +402,7 @@ static void server_loop(struct server *s)
         if (s->config->one_off && s->ended > 0)
             return;
         if (!more)
-            loop_wait(&s->loop, -1, server_timeout(s));
+            loop_wait_until(&s->loop, -1, server_next(s));
     }
 }
 

@@ -232,6 +232,14 @@ static void receiver_close(struct receiver *r, struct incoming *in)
     summary_fini(&in->summary);
 }
 
+/* When receiver_tick() has something to do, ns; UINT64_MAX: never. */
+static uint64_t receiver_next(const struct receiver *r)
+{
+    uint64_t rates = rates_next(&r->rates), bar = progress_next(&r->progress);
+
+    return rates < bar ? rates : bar;
+}
+
 static void receiver_tick(struct receiver *r)
 {
     struct flow f = r->past;
@@ -240,7 +248,7 @@ static void receiver_tick(struct receiver *r)
     struct sluice_stats stats;
     uint32_t i;
 
-    if (now < rates_next(&r->rates) && now < progress_next(&r->progress))
+    if (now < receiver_next(r))
         return;
     for (i = 0; i < r->n_senders; i++) {
         struct incoming *in = r->senders[i];
@@ -256,14 +264,6 @@ static void receiver_tick(struct receiver *r)
     }
     rates_sample(&r->rates, now, &f);
     progress_show(&r->progress, now, &v);
-}
-
-static uint64_t receiver_timeout(const struct receiver *r)
-{
-    uint64_t now = loop_now(), rates = rates_next(&r->rates), bar = progress_next(&r->progress);
-    uint64_t next = rates < bar ? rates : bar;
-
-    return next == UINT64_MAX ? next : next <= now ? 0 : next - now;
 }
 
 static void receiver_loop(struct receiver *r)
@@ -293,7 +293,7 @@ static void receiver_loop(struct receiver *r)
         if (over && !more && r->served == 0)
             return;
         if (!more)
-            loop_wait(&r->loop, -1, receiver_timeout(r));
+            loop_wait_until(&r->loop, -1, receiver_next(r));
     }
 }
 

@@ -80,12 +80,20 @@ static void sender_take(struct sender *s)
         sender_completion(s, &c[i]);
 }
 
+/* When sender_tick() has something to do, ns; UINT64_MAX: never. */
+static uint64_t sender_next(const struct sender *s)
+{
+    uint64_t rates = rates_next(&s->rates), bar = progress_next(&s->progress);
+
+    return rates < bar ? rates : bar;
+}
+
 static void sender_tick(struct sender *s)
 {
     uint64_t now = loop_now();
     struct flow f = {.outward = true};
 
-    if (now < rates_next(&s->rates) && now < progress_next(&s->progress))
+    if (now < sender_next(s))
         return;
     sluice_conn_stats(s->conn, &s->summary.stats);
     flow_add(&f, &s->summary.stats, true);
@@ -96,14 +104,6 @@ static void sender_tick(struct sender *s)
                                                         s->summary.there_bytes,
                                           .total_bytes = s->total_bytes,
                                           .repeats = f.repeats});
-}
-
-static uint64_t sender_timeout(const struct sender *s)
-{
-    uint64_t now = loop_now(), rates = rates_next(&s->rates), bar = progress_next(&s->progress);
-    uint64_t next = rates < bar ? rates : bar;
-
-    return next == UINT64_MAX ? next : next <= now ? 0 : next - now;
 }
 
 static void sender_loop(struct sender *s)
@@ -128,7 +128,7 @@ static void sender_loop(struct sender *s)
                 sender_broken(s, err);
         }
         if (step != SENDER_WORKED)
-            loop_wait(&s->loop, step == SENDER_INPUT ? s->source.fd : -1, sender_timeout(s));
+            loop_wait_until(&s->loop, step == SENDER_INPUT ? s->source.fd : -1, sender_next(s));
         sender_take(s);
         sender_tick(s);
     }
