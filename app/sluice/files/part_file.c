@@ -218,6 +218,11 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
     err = part_file_place(p, name, &p->made);
     if (err < 0)
         return part_file_failed(p, "its directory", -err);
+    if (part_name_is(p->base)) {
+        part_file_unplace(p);
+        snprintf(p->why, sizeof p->why, "its name is that of an incomplete file");
+        return RECORD_BAD_NAME;
+    }
     err = part_file_vacant(p);
     if (err == 0)
         err = part_file_create(p);

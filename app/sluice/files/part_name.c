@@ -143,7 +143,7 @@ uint64_t part_name_bytes(const struct part_name *n, int dir_fd)
     return (uint64_t)st.st_size;
 }
 
-static bool is_part(const char *name)
+bool part_name_is(const char *name)
 {
     size_t len = strlen(name);
     const char *mark = name + len - SUFFIX_LEN;
@@ -162,7 +162,7 @@ void part_name_clean(int dir_fd, uint32_t keep_s)
     if (dir == NULL && again >= 0)
         close(again);
     while (dir != NULL && (e = readdir(dir)) != NULL) {
-        int fd = is_part(e->d_name) ? part_take(dir_fd, e->d_name, &st) : -ENOENT;
+        int fd = part_name_is(e->d_name) ? part_take(dir_fd, e->d_name, &st) : -ENOENT;
 
         if (fd < 0)
             continue;

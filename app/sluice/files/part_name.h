@@ -39,6 +39,9 @@ int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resum
 bool part_name_holds(const struct part_name *n, int dir_fd, int fd);
 /* Bytes that the part file has, if it could be resumed now; 0: none. */
 uint64_t part_name_bytes(const struct part_name *n, int dir_fd);
+/* Whether a file of this name, the last component, is taken for a part file. No file that is
+ * received may have such a name: it would be removed as one that nobody came back for. */
+bool part_name_is(const char *name);
 /* Removes part files of this user in the directory that nobody writes to, and that were last
  * written to keep_s ago or earlier. */
 void part_name_clean(int dir_fd, uint32_t keep_s);

@@ -6,6 +6,7 @@
 
 #include "console/text.h"
 #include "sluice/files/name.h"
+#include "sluice/files/part_name.h"
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
 
@@ -239,6 +240,20 @@ static enum sender_step file_take(struct sender *s, const struct tree_entry *e)
     return SENDER_WORKED;
 }
 
+/* Leaves out what an interrupted transfer has left in the tree, with a note. */
+static bool file_is_part(const struct sender *s, const struct tree_entry *e)
+{
+    const char *slash = strrchr(e->name, '/');
+    char safe[512];
+
+    if (!part_name_is(slash != NULL ? slash + 1 : e->name))
+        return false;
+    if (!s->options->common.quiet)
+        say_note("%s: an incomplete file of another transfer: not sent",
+                 text_safe(safe, sizeof safe, e->path));
+    return true;
+}
+
 /* Takes an entry of the tree: opens the file, announces the directory, or prints a message. */
 static enum sender_step file_entry(struct sender *s, const struct tree_entry *e)
 {
@@ -251,7 +266,9 @@ static enum sender_step file_entry(struct sender *s, const struct tree_entry *e)
     }
     switch (e->kind) {
     case TREE_FILE:
-        return file_take(s, e);
+        if (!file_is_part(s, e))
+            return file_take(s, e);
+        break;
     case TREE_DIR:
         if (*e->name != 0)
             file_announce(s, RECORD_DIR, e->name, &e->st);

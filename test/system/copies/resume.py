@@ -243,6 +243,18 @@ def sparse(folder: str) -> None:
         assert f.read() == b"stream"
 
 
+@case("resume: what a transfer has left in a tree is not sent, and said")
+def left_in_tree(folder: str) -> None:
+    source, target = os.path.join(folder, "src"), os.path.join(home(folder), "in")
+    os.mkdir(source)
+    os.mkdir(target)
+    make(source, "f", b"whole")
+    make(source, ".f.part-0123456789abcdef", b"half")
+    run = cp(folder, "-r", source + "/.", "me@far:in")
+    run.expect(OK, ".f.part-0123456789abcdef: an incomplete file of another transfer: not sent", lines=1)
+    assert os.listdir(target) == ["f"], os.listdir(target)
+
+
 @case("resume: options that are wrong")
 def wrong_options(folder: str) -> None:
     cp(folder, "--keep-partial", "1week", "x", "far:").expect(USAGE, "--keep-partial", "its unit is none of")

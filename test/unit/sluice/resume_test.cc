@@ -346,6 +346,18 @@ TEST_F(Resume, AskingChangesNothing)
     EXPECT_EQ(folder.count(), 0u);
 }
 
+/* Such a file would be taken for an old part, and removed. */
+TEST_F(Resume, NoFileIsReceivedUnderTheNameOfAPart)
+{
+    offer.flags = 0;
+    for (const char *name : {".x.part-0123456789abcdef", "a/.x.part-0123456789abcdef"}) {
+        EXPECT_EQ(part_file_open(&part, &destination, name, &offer), RECORD_BAD_NAME) << name;
+        EXPECT_STREQ(part.why, "its name is that of an incomplete file");
+    }
+    ASSERT_EQ(part_file_open(&part, &destination, ".x.part-0123456789abcdeg", &offer), RECORD_OK);
+    part_file_discard(&part);
+}
+
 TEST_F(Resume, NothingIsLeftIfNothingIsToBeKept)
 {
     destination.keep_s = 0;
