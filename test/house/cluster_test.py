@@ -21,6 +21,8 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import tap
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(sys.argv[1])
 ROOT = os.path.abspath(sys.argv[2] if len(sys.argv) > 2 else os.path.join(HERE, "../.."))
@@ -274,24 +276,20 @@ def judge_fault(scratch: str, fault: tuple[str, str, str, str, str]) -> list[str
 
 
 def main() -> int:
-    failed = 0
     cases: list[tuple[str, str, Callable[[str], list[str]]]] = [
         (f"the examples of config/{folder}", folder, lambda _, folder=folder: JUDGES[folder](os.path.join(ROOT, "config", folder)))  # type: ignore[misc]
         for folder in FOLDERS]
     cases += [(f"self-test: {fault[0]}", fault[1].split("/")[0], lambda scratch, fault=fault: judge_fault(scratch, fault))  # type: ignore[misc]
               for fault in FAULTS]
-    print(f"1..{len(cases)}")
-    for number, (name, folder, judge) in enumerate(cases, 1):
+    report = tap.Report(len(cases))
+    for name, folder, judge in cases:
         why = lack(folder)
         if why is not None:
-            print(f"ok {number} - {name} # SKIP {why}")
+            report.skip(name, why)
             continue
         with tempfile.TemporaryDirectory() as scratch:
-            bad = judge(scratch)
-        failed += bool(bad)
-        print(f"{'not ok' if bad else 'ok'} {number} - {name}")
-        print("".join(f"#   {line}\n" for line in bad), end="", flush=True)
-    return 1 if failed else 0
+            report.case(name, judge(scratch))
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -18,35 +18,10 @@ import checks
 import planted
 import plants
 import source
+import tap
 
 
-class Report:
-    """Prints a TAP line for each case, and at the end the plan."""
-
-    def __init__(self) -> None:
-        self.count = self.failed = 0
-
-    def case(self, name: str, problems: list[str]) -> None:
-        self.count += 1
-        self.failed += bool(problems)
-        print(f"{'not ok' if problems else 'ok'} {self.count} - {name}")
-        for line in problems[:40]:
-            print(f"#   {line}")
-        if len(problems) > 40:
-            print(f"#   and {len(problems) - 40} more")
-        sys.stdout.flush()
-
-    def skip(self, name: str, why: str) -> None:
-        self.count += 1
-        print(f"ok {self.count} - {name} # SKIP {why}")
-
-    def finish(self) -> int:
-        """The exit status."""
-        print(f"1..{self.count}")
-        return 1 if self.failed else 0
-
-
-def judge_tree(report: Report, tree: source.Tree) -> None:
+def judge_tree(report: tap.Report, tree: source.Tree) -> None:
     for name, check in checks.ALL.items():
         why = checks.skip_reason(name, tree)
         if why is None:
@@ -55,7 +30,7 @@ def judge_tree(report: Report, tree: source.Tree) -> None:
             report.skip(name, why)
 
 
-def judge_clean(report: Report) -> None:
+def judge_clean(report: tap.Report) -> None:
     """The tree that violations are planted in has none itself."""
     with tempfile.TemporaryDirectory() as root:
         planted.write_tree(root, {})
@@ -65,7 +40,7 @@ def judge_clean(report: Report) -> None:
     report.case("self-test: a clean tree passes", problems)
 
 
-def judge_planted(report: Report) -> None:
+def judge_planted(report: tap.Report) -> None:
     """Each check notices each violation of PLANTED that is its own."""
     for what, name, changes in planted.PLANTED:
         with tempfile.TemporaryDirectory() as root:
@@ -97,7 +72,7 @@ def fault_problems(root: str, faults: list[planted.Fault]) -> list[str]:
     return bad
 
 
-def judge_faults(report: Report, root: str) -> None:
+def judge_faults(report: tap.Report, root: str) -> None:
     """Each fault that plants.py plants can be planted, and one that cannot is noticed."""
     report.case("each fault of FAULTS applies", fault_problems(root, planted.FAULTS))
     good = planted.Fault("good", "", "lib/base/seq.h", "int32_t)", "int64_t)", "true", "", ("build: all",))
@@ -115,7 +90,7 @@ def judge_faults(report: Report, root: str) -> None:
                     [] if fault_problems(folder, [good, good]) else ["they are not noticed"])
 
 
-def judge_plants(report: Report) -> None:
+def judge_plants(report: tap.Report) -> None:
     """plants.py tells a fault that its command notices from one that it does not notice."""
     good = planted.Fault("good", "", "lib/base/seq.h", "int32_t)", "int64_t)",
                          "grep -q 'int32_t)' lib/base/seq.h || { echo wide; false; }", "wide")
@@ -143,7 +118,7 @@ def main() -> int:
     args = parser.parse_args()
     sys.dont_write_bytecode = True
 
-    report = Report()
+    report = tap.Report()
     judge_tree(report, source.Tree(os.path.abspath(args.root),
                                    os.path.abspath(args.build) if args.build else None))
     judge_clean(report)

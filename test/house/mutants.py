@@ -26,6 +26,7 @@ from typing import NamedTuple
 sys.dont_write_bytecode = True
 
 import plants  # noqa: E402 (imported after dont_write_bytecode is set)
+import tap  # noqa: E402
 
 FILES = r"lib/(vt|host|pace)/[a-z_]+\.c"
 TARGETS = ("build: test/unit/vt/test_vt test/unit/pace/test_pace test/unit/host/test_host "
@@ -169,10 +170,10 @@ def main() -> int:
         failing = caught_by(copy)
     except plants.Problem as problem:
         failing = f"the build: {problem}"
-    print(f"1..1\n{'not ok' if failing else 'ok'} 1 - the tests pass without a mutant" +
-          (f"\n#   {failing}" if failing else ""), flush=True)
+    report = tap.Report(1)
+    report.case("the tests pass without a mutant", [failing] if failing else [])
     if failing:
-        return 1
+        return report.finish()
     caught, survivors = run(copy, drawn, time.monotonic() + args.minutes * 60)
     print(f"# {caught} caught, {survivors} survived (seed {args.seed})")
     return 0

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 sys.dont_write_bytecode = True
 
 import planted  # noqa: E402 (imported after dont_write_bytecode is set)
+import tap  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -180,22 +181,19 @@ class Judge:
 
 
 def run(copy: Copy, faults: list[planted.Fault]) -> int:
-    """Judges and reports each fault; the number of faults that were not noticed."""
-    counts = {"ok": 0, "not ok": 0, "skip": 0}
-    judge = Judge(copy)
-    print(f"1..{len(faults)}", flush=True)
-    for i, fault in enumerate(faults, 1):
+    """Judges and reports each fault. Returns the exit status."""
+    judge, report = Judge(copy), tap.Report(len(faults))
+    for fault in faults:
         state, why = judge.judge(fault)
-        counts[state] += 1
         if state == "skip":
-            print(f"ok {i} - {fault.name} # SKIP {why}")
+            report.skip(fault.name, why)
+        elif state == "ok":
+            report.ok(fault.name)
         else:
-            print(f"{state} {i} - {fault.name}")
-            print("".join(f"#   {line}\n" for line in why.splitlines()), end="")
-        sys.stdout.flush()
-    print(f"{counts['ok']} passed, {counts['not ok']} failed" +
-          (f", {counts['skip']} skipped" if counts["skip"] else ""))
-    return counts["not ok"]
+            report.fail(fault.name, [why])
+    status = report.finish()
+    print(f"{report.passed} passed, {report.failed} failed" + (f", {report.skipped} skipped" if report.skipped else ""))
+    return status
 
 
 def main() -> int:

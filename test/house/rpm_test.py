@@ -19,6 +19,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 
+import tap
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(sys.argv[1])
 ROOT = os.path.abspath(sys.argv[2] if len(sys.argv) > 2 else os.path.join(HERE, "../.."))
@@ -148,12 +150,11 @@ def judge_fault(folder: str, staged: str, fault: tuple[str, str, str, str]) -> l
 def main() -> int:
     names = ["rpmlint finds nothing in the spec", "the RPM packages are those of Debian", "each installed file is in one RPM package",
              *(f"self-test: {fault[0]}" for fault in FAULTS)]
-    print(f"1..{len(names)}")
+    report = tap.Report(len(names))
     why = lack()
     if why is not None:
-        print("".join(f"ok {number} - {name} # SKIP {why}\n" for number, name in enumerate(names, 1)), end="")
-        return 0
-    failed = 0
+        report.skip_all(names, why)
+        return report.finish()
     with tempfile.TemporaryDirectory() as folder:
         staged = os.path.join(folder, "staged")
         wrong = stage(staged)
@@ -161,12 +162,9 @@ def main() -> int:
         judges: list[Callable[[], list[str]]] = [spec.lint, spec.names, lambda: wrong or spec.files(staged)]
         judges += [lambda n=n, fault=fault: wrong or judge_fault(os.path.join(folder, f"fault-{n}"), staged, fault)  # type: ignore[misc]
                    for n, fault in enumerate(FAULTS)]
-        for number, (name, judge) in enumerate(zip(names, judges), 1):
-            bad = judge()
-            failed += bool(bad)
-            print(f"{'not ok' if bad else 'ok'} {number} - {name}")
-            print("".join(f"#   {line}\n" for line in bad), end="", flush=True)
-    return 1 if failed else 0
+        for name, judge in zip(names, judges):
+            report.case(name, judge())
+    return report.finish()
 
 
 if __name__ == "__main__":

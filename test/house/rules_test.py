@@ -11,6 +11,8 @@ import os
 import re
 import sys
 
+import tap
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEMANDS = (r"\b(must|drops|dropped|never|ignores?|ignored|exactly|no host|not taken|no effect|not 0|differs|cannot|"
            r"replaces only|only when|wipes)\b")
@@ -90,12 +92,10 @@ def main() -> None:
     }
     if len(rows(page)) != len(re.findall(r"^\| \d", page, re.MULTILINE)):
         cases["each row can be read"] = ['a row is not: | number | "quotation" | tests |']
-    print(f"1..{len(cases)}")
-    for number, (name, bad) in enumerate(cases.items(), 1):
-        print(f"{'not ok' if bad else 'ok'} {number} - {name}")
-        for line in bad:
-            print(f"# {line}")
-    sys.exit(any(cases.values()))
+    report = tap.Report(len(cases))
+    for name, bad in cases.items():
+        report.case(name, bad)
+    sys.exit(report.finish())
 
 
 if __name__ == "__main__":

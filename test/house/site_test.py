@@ -11,6 +11,8 @@ import sys
 import tempfile
 from collections.abc import Mapping
 
+import tap
+
 ROOT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "../.."))
 BUILD = "doc/site/build.py"
 
@@ -84,23 +86,18 @@ def judge_fault(folder: str, changes: Mapping[str, str], words: str) -> list[str
 
 
 def main() -> int:
-    failed = 0
-    print(f"1..{len(FAULTS) + 2}")
+    names = ["the site can be built", "self-test: the site of a small tree", *(f"self-test: {fault[0]}" for fault in FAULTS)]
+    report = tap.Report(len(names))
     with tempfile.TemporaryDirectory() as folder:
         status, said = build(ROOT, os.path.join(folder, "site"))
         if status == 77:
-            for number in range(1, len(FAULTS) + 3):
-                print(f"ok {number} - site # SKIP {said.strip()}")
-            return 0
-        results = [("the site can be built", said.splitlines() if status else [])]
-        results.append(("self-test: the site of a small tree", judge_clean(folder)))
-        for number, (what, changes, words) in enumerate(FAULTS):
-            results.append((f"self-test: {what}", judge_fault(os.path.join(folder, f"fault-{number}"), changes, words)))
-    for number, (name, bad) in enumerate(results, 1):
-        failed += bool(bad)
-        print(f"{'not ok' if bad else 'ok'} {number} - {name}")
-        print("".join(f"#   {line}\n" for line in bad), end="")
-    return 1 if failed else 0
+            report.skip_all(names, said)
+            return report.finish()
+        report.case(names[0], said.splitlines() if status else [])
+        report.case(names[1], judge_clean(folder))
+        for number, (name, (_, changes, words)) in enumerate(zip(names[2:], FAULTS)):
+            report.case(name, judge_fault(os.path.join(folder, f"fault-{number}"), changes, words))
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+import tap
+
 ROOT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "../.."))
 
 PASSED = "[ RUN      ] A.b\n[       OK ] A.b (0 ms)\n"
@@ -150,7 +152,7 @@ def run(folder: str, stage: str, tools: dict[str, str], files: dict[str, str]) -
     """Runs one stage of scripts/test in folder, with tools first in PATH."""
     for name in ("scripts/test", "scripts/lib.sh", "scripts/stages/background", "scripts/stages/cases.py",
                  *(f"scripts/python/testbed/{x}.py" for x in ("__init__", "daemon", "manager", "net", "process", "service")),
-                 *(f"test/system/{x}.py" for x in ("__init__", "harness", "runners"))):
+                 *(f"test/system/{x}.py" for x in ("__init__", "harness", "runners")), "test/house/tap.py"):
         target = os.path.join(folder, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy(os.path.join(ROOT, name), target)
@@ -171,19 +173,16 @@ def run(folder: str, stage: str, tools: dict[str, str], files: dict[str, str]) -
 
 
 def main() -> int:
-    failed = 0
-    print(f"1..{len(CASES)}")
-    for i, (what, (stage, tools, files, status, last)) in enumerate(CASES.items(), 1):
+    report = tap.Report(len(CASES))
+    for what, (stage, tools, files, status, last) in CASES.items():
         with tempfile.TemporaryDirectory(prefix="sluice-stages-test.") as folder:
             done = run(folder, stage, tools, files)
-        good = done.returncode == status and re.search(last, done.stdout) is not None
-        failed += not good
-        print(f"{'ok' if good else 'not ok'} {i} - {what}")
-        if not good:
-            print(f"# expected status {status} and last lines {last!r}; the status is {done.returncode}, the output:")
-            print("\n".join("# " + line for line in done.stdout.splitlines()[-20:]))
-        sys.stdout.flush()
-    return 1 if failed else 0
+        if done.returncode == status and re.search(last, done.stdout) is not None:
+            report.ok(what)
+        else:
+            report.fail(what, [f"expected status {status} and last lines {last!r}; the status is {done.returncode}, the output:",
+                               *done.stdout.splitlines()[-20:]])
+    return report.finish()
 
 
 if __name__ == "__main__":

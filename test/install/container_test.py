@@ -21,7 +21,8 @@ from collections.abc import Callable
 
 sys.dont_write_bytecode = True
 TREE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-sys.path.insert(0, os.path.join(TREE, "scripts/python"))
+sys.path[:0] = [os.path.join(TREE, "scripts/python"), os.path.join(TREE, "test/house")]
+import tap  # noqa: E402
 from packages_test import Cases, are_built, build, sh  # noqa: E402
 from testbed.process import Process, Testbed, TestbedError, cpus, until  # noqa: E402
 
@@ -172,8 +173,7 @@ def main() -> int:
     args = parser.parse_args()
     why = lack()
     if why is not None:
-        print(f"1..1\nok 1 - the image in containers # SKIP {why}")
-        return 0
+        return tap.skip_program("the image in containers", why)
     cases = Cases()
     with Testbed("container") as testbed:
         packages = args.packages or testbed.path("packages")
@@ -184,8 +184,7 @@ def main() -> int:
         for name, function in steps:
             if not cases.run(name, function):
                 break
-    print(f"1..{cases.count}")
-    return 1 if cases.failed else 0
+    return cases.report.finish()
 
 
 if __name__ == "__main__":

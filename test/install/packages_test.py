@@ -21,7 +21,8 @@ from collections.abc import Callable
 
 sys.dont_write_bytecode = True
 TREE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-sys.path.insert(0, os.path.join(TREE, "scripts/python"))
+sys.path[:0] = [os.path.join(TREE, "scripts/python"), os.path.join(TREE, "test/house")]
+import tap  # noqa: E402
 from testbed import manager  # noqa: E402
 from testbed.process import TestbedError, until  # noqa: E402
 
@@ -54,21 +55,19 @@ def sh(*words: str, status: int | None = 0, timeout_s: float = 600) -> str:
 
 
 class Cases:
-    """TAP lines, from number first + 1 on."""
+    """Steps that build on each other, as cases from number first + 1 on."""
 
     def __init__(self, first: int = 0) -> None:
-        self.count, self.failed = first, 0
+        self.report = tap.Report(first=first)
 
     def run(self, name: str, function: Callable[[], object]) -> bool:
-        self.count += 1
         start = time.monotonic()
         try:
             function()
         except (AssertionError, TestbedError, subprocess.TimeoutExpired, OSError) as problem:
-            self.failed += 1
-            print(f"not ok {self.count} - {name}", *(f"#   {x}" for x in str(problem).splitlines()), sep="\n", flush=True)
+            self.report.fail(name, [str(problem)])
             return False
-        print(f"ok {self.count} - {name} ({time.monotonic() - start:.1f} s)", flush=True)
+        self.report.ok(f"{name} ({time.monotonic() - start:.1f} s)")
         return True
 
 
@@ -154,7 +153,7 @@ def inside(first: int) -> int:
     for name, function in INSIDE:
         if not cases.run(name, function):
             break
-    return cases.failed
+    return cases.report.failed
 
 
 # ---- outside -------------------------------------------------------------------------------------
@@ -234,8 +233,7 @@ def main() -> int:
         return inside(args.inside)
     lack = manager.lack() or (None if shutil.which("mmdebstrap") else "no mmdebstrap here; as root: apt-get install mmdebstrap")
     if lack is not None:
-        print(f"1..1\nok 1 - packages in a clean root # SKIP {lack}")
-        return 0
+        return tap.skip_program("packages in a clean root", lack)
     cases, folder = Cases(), tempfile.mkdtemp(prefix="sluice-install.")
     try:
         packages = args.packages or os.path.join(folder, "packages")
@@ -243,13 +241,12 @@ def main() -> int:
         if ((are_built(packages) or cases.run("the packages are built", lambda: build(packages))) and
                 cases.run(f"a clean {args.suite} with what the packages need", root.make) and
                 cases.run("one command installs them", root.install)):
-            cases.failed += root.run_inside(cases.count)
-            cases.count += len(INSIDE)
+            failed = root.run_inside(cases.report.count)
+            cases.report.count_others(len(INSIDE) - failed, failed)
             cases.run("purge leaves nothing behind", root.purge)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"1..{cases.count}")
-    return 1 if cases.failed else 0
+    return cases.report.finish()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ import tempfile
 import traceback
 from collections.abc import Callable
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "house"))
+import tap  # noqa: E402
+
 Check = Callable[[str], None]  # gets a folder of its own
 
 LAB, ROOT = (os.path.abspath(word) for word in sys.argv[1:3])
@@ -83,19 +86,15 @@ def run(checks: dict[str, Check]) -> int:
     checks = {name: check for name, check in checks.items() if re.search(ONLY, name)}
     if not checks:
         sys.exit(f"{ONLY}: no check has such a name")
-    failed = 0
-    for i, (name, check) in enumerate(checks.items(), 1):
+    report = tap.Report(len(checks))
+    for name, check in checks.items():
         with tempfile.TemporaryDirectory(prefix="sluice-lab-test.") as folder:
             try:
                 check(folder)
-                print(f"ok {i} - {name}")
+                report.ok(name)
             except Skip as why:
-                print(f"ok {i} - {name} # SKIP {why}")
+                report.skip(name, str(why))
             except (AssertionError, OSError, ValueError, KeyError, AttributeError, subprocess.SubprocessError) as e:
-                failed += 1
-                print(f"not ok {i} - {name}")
                 text = str(e) if isinstance(e, AssertionError) else traceback.format_exc()
-                print("\n".join("# " + line for line in text.splitlines()[-30:]))
-        sys.stdout.flush()
-    print(f"1..{len(checks)}")
-    return 1 if failed else 0
+                report.fail(name, text.splitlines()[-30:])
+    return report.finish()

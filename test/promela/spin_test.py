@@ -22,6 +22,9 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "house"))
+import tap  # noqa: E402
+
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "association.pml")
 COMPILE = ("-w", "-DSAFETY", "-DCOLLAPSE", "-DMEMLIM=4000")
 DEPTH_MAX = 10_000
@@ -180,17 +183,15 @@ def main() -> None:
         (f"{w.name}: nothing fails", w, None) for w in WORLDS if args.all or not w.large]
     cases += [(f"{m.name}: something fails", named[m.world], m) for m in MUTANTS if args.all or m.always]
     cases = [case for case in cases if re.search(args.only, case[0])]
-    print(f"1..{len(cases)}", flush=True)
-    failed = 0
-    for number, (what, world, mutant) in enumerate(cases, 1):
+    report = tap.Report(len(cases))
+    for what, world, mutant in cases:
         start = time.monotonic()
         try:
-            word, note = "ok", judge(world, mutant, args.keep)
+            note = judge(world, mutant, args.keep)
+            report.ok(f"{what} ({time.monotonic() - start:.1f} s)", [f"#   {note}"])
         except (Failure, subprocess.TimeoutExpired) as problem:
-            word, note = "not ok", str(problem)
-            failed += 1
-        print(f"{word} {number} - {what} ({time.monotonic() - start:.1f} s)\n# {note}", flush=True)
-    sys.exit(failed > 0)
+            report.fail(f"{what} ({time.monotonic() - start:.1f} s)", [str(problem)])
+    sys.exit(report.finish())
 
 
 if __name__ == "__main__":

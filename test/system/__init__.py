@@ -5,4 +5,5 @@ import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 sys.path.insert(0, os.path.join(ROOT, "scripts/python"))  # for testbed
+sys.path.insert(0, os.path.join(ROOT, "test/house"))  # for tap
 sys.path.insert(0, os.path.join(ROOT, "test/interop"))  # for the host in Python

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, ClassVar
 
+import tap
+
 from . import files_raw as raw
 
 BUILD = os.environ.get("SLUICE_BUILD", "build")
@@ -241,26 +243,22 @@ def main(argv: list[str]) -> int:
         return 2
     print(f"# SLUICE_SEED={SEED}")
     chosen = [(n, f) for n, f in _cases if not argv or any(a in n for a in argv)]
-    passed = failed = 0
-    for number, (name, function) in enumerate(chosen, 1):
+    report = tap.Report(len(chosen))
+    for name, function in chosen:
         began = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="sluice-files-") as folder:
             try:
                 function(folder)
-                passed += 1
-                print(f"ok {number} - {name} ({time.monotonic() - began:.1f} s)", flush=True)
+                report.ok(f"{name} ({time.monotonic() - began:.1f} s)")
             except Skip as why:
-                print(f"ok {number} - {name} # SKIP {why}", flush=True)
+                report.skip(name, str(why))
             except Exception as error:  # whatever it is, this case has failed, and the next one runs
-                failed += 1
-                print(f"not ok {number} - {name}", flush=True)
-                for line in f"{type(error).__name__}: {error}".splitlines():
-                    print(f"# {line}", flush=True)
+                report.fail(name, [f"{type(error).__name__}: {error}"])
             finally:
                 Run.end_all()
-    print(f"1..{len(chosen)}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    status = report.finish()
+    print(f"{report.passed} passed, {report.failed} failed")
+    return status
 
 
 INTERRUPT = signal.SIGINT

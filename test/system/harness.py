@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import tap
 from testbed.daemon import Build, Daemon
 from testbed.net import can_netns
 from testbed.process import Process, Testbed, TestbedError, until
@@ -131,22 +132,21 @@ def run_all(command: list[str], jobs: int, only: str | None = None, limit_s: flo
     """Runs the chosen scenes; returns the exit status. command starts a runner. TAP numbers the scenes as
     they end."""
     chosen = [i for i, s in enumerate(SCENES) if only is None or re.search(only, s.name)]
-    states: list[str] = []
-    print(f"1..{len(chosen)}", flush=True)
+    report = tap.Report(len(chosen))
 
     def tell(number: int, result: runners.Result) -> None:
-        states.append(result["state"])
-        name, lines = SCENES[number].name, result["said"] + [f"#   {x}" for x in result["lines"]]
-        if result["state"] == "skip":
-            lines = [f"ok {len(states)} - {name} # SKIP {result['lines'][0]}", *result["said"]]
+        name, state, said = SCENES[number].name, result["state"], result["said"]
+        timed = f"{name} ({result['took']:.1f} s, {result['cpu_s']:.1f} s of processor time)"
+        if state == "skip":
+            report.skip(name, result["lines"][0], said)
+        elif state == "ok":
+            report.ok(timed, said)
         else:
-            lines.insert(0, f"{result['state']} {len(states)} - {name} ({result['took']:.1f} s, "
-                         f"{result['cpu_s']:.1f} s of processor time)")
-        print("\n".join(lines), flush=True)
+            report.fail(timed, result["lines"], said)
 
     together = [i for i in chosen if SCENES[i].company]
     runners.run_all(command, jobs, together, [i for i in chosen if i not in together], tell, limit_s)
-    return 1 if "not ok" in states or len(states) < len(chosen) else 0
+    return report.finish()
 
 
 # ---- parts that several scenes use ---------------------------------------------------------------

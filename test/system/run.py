@@ -28,6 +28,7 @@ from system.foreign import scenes_plain, scenes_sealed  # noqa: E402,F401 (each 
 from system.python import scenes_python  # noqa: E402,F401 (registers its scenes)
 from system.tutorials import scenes_tutorials  # noqa: E402,F401 (registers its scenes)
 from system.wireshark import scenes_wireshark  # noqa: E402,F401 (registers its scenes)
+import tap  # noqa: E402
 from testbed import manager  # noqa: E402
 
 
@@ -56,8 +57,7 @@ def main() -> int:
     if args.units and not manager.inside():
         missing = manager.lack()
         if missing is not None:
-            print(f"1..1\nok 1 - daemons by their unit # SKIP {missing}")
-            return 0
+            return tap.skip_program("daemons by their unit", missing)
         return manager.run([sys.executable, "-B", *sys.argv])
     if args.runner:
         asan = args.asan_build and harness.Build(args.asan_build, False)
