@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import tap
 
@@ -33,16 +34,28 @@ MACROS: Mapping[str, str] = {
     "_unitdir": "/usr/lib/systemd/system", "meson_install": ":", "python3_sitelib": PYTHON, "_binary_payload": "w0.ufdio",
     "systemd_post": ":", "systemd_preun": ":", "systemd_postun_with_restart": ":",
 }
-# (fault, text of the spec, what stands there instead, what the message says)
-FAULTS: list[tuple[str, str, str, str]] = [
-    ("a file that no package has", "%{_bindir}/sluice-load\n", "", "/usr/bin/sluice-load"),
-    ("a file that is not installed", "%{_bindir}/sluice-load\n", "%{_bindir}/sluice-load\n%{_bindir}/sluice-dump\n", "/usr/bin/sluice-dump"),
-    ("a file in two packages", "%files -n sluiced\n", "%files -n sluiced\n%{_bindir}/sluice\n", "/usr/bin/sluice is in sluice and sluiced"),
-    ("a package that Debian does not have", "%package -n wireshark-sluice", "%package attic\nSummary: Old files\n%description attic\n"
-     "Old.\n%files attic\n%package -n wireshark-sluice", "sluice-attic"),
-    ("another version", "Version:        ", "Version:        9.", "meson.build"),
-    ("what rpmlint finds", "libsluice-static%{?_isa} = %{version}-%{release}", "libsluice-static", "unversioned-explicit-provides"),
-]
+
+
+class Fault(NamedTuple):
+    name: str
+    check: str  # of CHECKS: the one that notices it
+    old: str  # text of the spec
+    new: str  # what stands there instead
+    words: str  # in the message
+
+
+FAULTS = (
+    Fault("a file that no package has", "files", "%{_bindir}/sluice-load\n", "", "/usr/bin/sluice-load"),
+    Fault("a file that is not installed", "files", "%{_bindir}/sluice-load\n", "%{_bindir}/sluice-load\n%{_bindir}/sluice-dump\n",
+          "/usr/bin/sluice-dump"),
+    Fault("a file in two packages", "files", "%files -n sluiced\n", "%files -n sluiced\n%{_bindir}/sluice\n",
+          "/usr/bin/sluice is in sluice and sluiced"),
+    Fault("a package that Debian does not have", "names", "%package -n wireshark-sluice", "%package attic\nSummary: Old files\n"
+          "%description attic\nOld.\n%files attic\n%package -n wireshark-sluice", "sluice-attic"),
+    Fault("another version", "names", "Version:        ", "Version:        9.", "meson.build"),
+    Fault("what rpmlint finds", "lint", "libsluice-static%{?_isa} = %{version}-%{release}", "libsluice-static",
+          "unversioned-explicit-provides"),
+)
 
 
 def run(*words: str, cwd: str = ROOT) -> tuple[int, str]:
@@ -137,19 +150,25 @@ class Spec:
         return [f"{file} is in {' and '.join(names)}; remove one" for file, names in owners.items() if len(names) > 1]
 
 
-def judge_fault(folder: str, staged: str, fault: tuple[str, str, str, str]) -> list[str]:
-    _, old, new, words = fault
+Check = Callable[[Spec, str], list[str]]  # of a spec, with the folder of what is installed
+CHECKS: Mapping[str, tuple[str, Check]] = {
+    "lint": ("rpmlint finds nothing in the spec", lambda spec, _: spec.lint()),
+    "names": ("the RPM packages are those of Debian", lambda spec, _: spec.names()),
+    "files": ("each installed file is in one RPM package", Spec.files),
+}
+
+
+def judge_fault(folder: str, staged: str, fault: Fault) -> list[str]:
+    """Whether its check notices the fault."""
     text = text_of(SPEC)
-    if text.count(old) != 1:
-        return [f"the spec has \"{old}\" {text.count(old)} times; correct FAULTS"]
-    spec = Spec(folder, text.replace(old, new))
-    said = [*spec.lint(), *spec.names(), *spec.files(staged)]
-    return [] if any(words in line for line in said) else [f"no message has \"{words}\":", *said]
+    if text.count(fault.old) != 1:
+        return [f"the spec has \"{fault.old}\" {text.count(fault.old)} times; correct FAULTS"]
+    said = CHECKS[fault.check][1](Spec(folder, text.replace(fault.old, fault.new)), staged)
+    return [] if any(fault.words in line for line in said) else [f"no message has \"{fault.words}\":", *said]
 
 
 def main() -> int:
-    names = ["rpmlint finds nothing in the spec", "the RPM packages are those of Debian", "each installed file is in one RPM package",
-             *(f"self-test: {fault[0]}" for fault in FAULTS)]
+    names = [*(name for name, _ in CHECKS.values()), *(f"self-test: {fault.name}" for fault in FAULTS)]
     report = tap.Report(len(names))
     why = lack()
     if why is not None:
@@ -159,11 +178,10 @@ def main() -> int:
         staged = os.path.join(folder, "staged")
         wrong = stage(staged)
         spec = Spec(os.path.join(folder, "spec"), text_of(SPEC))
-        judges: list[Callable[[], list[str]]] = [spec.lint, spec.names, lambda: wrong or spec.files(staged)]
-        judges += [lambda n=n, fault=fault: wrong or judge_fault(os.path.join(folder, f"fault-{n}"), staged, fault)  # type: ignore[misc]
-                   for n, fault in enumerate(FAULTS)]
-        for name, judge in zip(names, judges):
-            report.case(name, judge())
+        for name, check in CHECKS.values():
+            report.case(name, wrong or check(spec, staged))
+        for number, fault in enumerate(FAULTS):
+            report.case(f"self-test: {fault.name}", wrong or judge_fault(os.path.join(folder, f"fault-{number}"), staged, fault))
     return report.finish()
 
 
