@@ -87,22 +87,31 @@ TEST_F(CaptureTest, BelievesNoRingsThatMakeNoSense)
     start();
     struct sluice *s = open();
 
+    constexpr uint32_t kMin = CAPTURE_RING_MIN / FAKE_CAPTURE_UNIT;
+    constexpr uint32_t kLine = PROTOCOL_LINE / FAKE_CAPTURE_UNIT;
+    constexpr uint32_t kMost = PROTOCOL_CHANNELS_MAX;
     const struct {
-        uint32_t rings, more_bytes;
+        const char *what;
+        uint32_t rings, units; /* units: FAKE_CAPTURE_UNITs of each ring */
         int status;
-    } answers[] = {{2, PROTOCOL_LINE, 0},
-                   {0, PROTOCOL_LINE, -EPROTO},
-                   {2, 100, -EPROTO},
-                   {PROTOCOL_CHANNELS_MAX + 1u, PROTOCOL_LINE, -EPROTO},
-                   {1u << 20, PROTOCOL_LINE, -EPROTO}};
+    } answers[] = {{"as short as may be", 2, kMin, 0},
+                   {"all of the memory", kMost, kMin / 8 * 9, 0},
+                   {"no rings", 0, kMin, -EPROTO},
+                   {"no whole lines", 2, kMin + kLine - 1, -EPROTO},
+                   {"too short", 2, kMin - kLine, -EPROTO},
+                   {"longer than the memory", kMost, kMin / 8 * 9 + kLine, -EPROTO},
+                   {"more rings than a port can have", kMost + 1, kMin, -EPROTO},
+                   {"far more", UINT32_MAX - FAKE_CAPTURE_RINGS, kMin, -EPROTO}};
 
     for (const auto &a : answers) {
-        struct client_capture c = of_port(0, sluice_alloc(s, 72 * CAPTURE_RING_MIN));
+        /* It holds more rings than a port can have. These are whole hugepages, so the library
+         * allocates no more. */
+        struct client_capture c = of_port(0, sluice_alloc(s, kMost / 8 * 9 * CAPTURE_RING_MIN));
 
         c.interface = FAKE_CAPTURE_RINGS + a.rings;
-        c.snap_bytes = a.more_bytes;
-        EXPECT_EQ(client_capture_begin(s, &c), a.status) << a.rings << ", " << a.more_bytes;
-        EXPECT_EQ(c.rings, a.status == 0 ? a.rings : 0u);
+        c.snap_bytes = a.units;
+        EXPECT_EQ(client_capture_begin(s, &c), a.status) << a.what;
+        EXPECT_EQ(c.rings, a.status == 0 ? a.rings : 0u) << a.what;
     }
     sluice_close(s);
 }

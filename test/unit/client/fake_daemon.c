@@ -116,7 +116,7 @@ static int daemon_capture(void *ctx, struct session_capture *what, struct captur
     what->ring_bytes = what->len_bytes / what->rings;
     if (what->interface >= FAKE_CAPTURE_RINGS) {
         what->rings = what->interface - FAKE_CAPTURE_RINGS;
-        what->ring_bytes = CAPTURE_RING_MIN + what->snap_bytes;
+        what->ring_bytes = (uint64_t)what->snap_bytes * FAKE_CAPTURE_UNIT;
     }
     __atomic_fetch_add(&d->captures, 1, __ATOMIC_RELAXED);
     *made = c;

@@ -44,8 +44,9 @@ uint64_t fake_daemon_mapped_bytes(const struct fake_daemon *d);
 /* The captures that have begun and are not freed. There are ports 0 and 1, and one ring for each
  * channel. A capture fills its memory with its interface + snap_bytes while it runs, and once more
  * when it is freed. With interface FAKE_CAPTURE_RINGS + n, the
- * answer says n rings of CAPTURE_RING_MIN + snap_bytes. */
+ * answer says n rings of snap_bytes * FAKE_CAPTURE_UNIT. */
 #define FAKE_CAPTURE_RINGS 1000u
+#define FAKE_CAPTURE_UNIT  32u /* bytes, less than a PROTOCOL_LINE */
 uint32_t fake_daemon_captures(const struct fake_daemon *d);
 
 #ifdef __cplusplus
