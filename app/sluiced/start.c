@@ -373,6 +373,7 @@ enum say_exit start_make(struct daemon *d, char *err, size_t err_len)
         return EXIT_SOCKET;
     folder_make(d->config.daemon.socket);
     d->hz = clock_measure_hz();
+    d->capture_clock.clock.hz = d->hz;
     for (i = 0; i < d->config.n_ports; i++) {
         if (port_make(d, i, err, err_len) != 0)
             return EXIT_PORT;

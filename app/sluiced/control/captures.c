@@ -68,7 +68,6 @@ int captures_begin(void *daemon, struct session_capture *what, struct capture **
     c->pid = what->pid;
     c->n_queues = what->rings;
     d->n_captures++;
-    d->capture_clock.clock.hz = d->hz;
     capture_clock_set(&d->capture_clock);
     for (uint32_t i = 0; i < c->n_queues; i++) {
         struct capture_queue *q = &c->queues[i];

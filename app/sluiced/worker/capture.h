@@ -31,8 +31,8 @@
 
 /* Makes the time of day of the time that is passed as `now`. */
 struct capture_clock {
-    struct clock clock;
-    uint64_t ahead_ns; /* time of day - clock_ns(now); written by control, atomic */
+    struct clock clock; /* set before the workers run */
+    uint64_t ahead_ns;  /* time of day - clock_ns(now); written by control, atomic */
 };
 
 /* Where the ring ends, as the worker sees it. */

@@ -234,8 +234,7 @@ TEST_F(Captures, ComeAndGoWhileAWorkerCopies)
         for (uint32_t before = passed; passed < before + 2;)
             std::this_thread::yield();
     };
-    testing::internal::CaptureStderr();
-    for (uint32_t i = 0; i < 50; i++) {
+    for (uint32_t i = 0; i < 20; i++) {
         session_capture more = of(0, other);
         capture *second = begin(&more);
 
@@ -243,12 +242,11 @@ TEST_F(Captures, ComeAndGoWhileAWorkerCopies)
         captures_tick(d.get());
         captures_end(d.get(), second);
         iterate();
+        EXPECT_GT(reinterpret_cast<const capture_ring *>(other.data())->tail, 0u);
         captures_free(d.get(), second);
         begun--;
     }
     over = true;
     worker.join();
     end(first);
-    std::string log = testing::internal::GetCapturedStderr();
-    EXPECT_EQ(log.find(" 0 frames"), std::string::npos) << log;
 }
