@@ -80,6 +80,7 @@ int capture_file_open(struct capture_file *f, const char *path, bool replace)
 {
     bool output = strcmp(path, "-") == 0;
     struct stat st;
+    int status;
 
     *f = (struct capture_file){.fd = -1};
     if (output && isatty(STDOUT_FILENO))
@@ -88,12 +89,13 @@ int capture_file_open(struct capture_file *f, const char *path, bool replace)
     if (f->fd < 0)
         return output ? -errno : f->fd;
     f->buffer = malloc(BUFFER_BYTES);
-    if (f->buffer == NULL || fstat(f->fd, &st) != 0) {
+    status = f->buffer == NULL ? -ENOMEM : fstat(f->fd, &st) != 0 ? -errno : 0;
+    if (status != 0) {
         close(f->fd);
         free(f->buffer);
-        return f->buffer == NULL ? -ENOMEM : -errno;
+        return status;
     }
-    f->regular = S_ISREG(st.st_mode) && !output;
+    f->regular = S_ISREG(st.st_mode);
     f->is_pipe = S_ISFIFO(st.st_mode);
     return 0;
 }
@@ -126,6 +128,23 @@ static size_t whole_bytes(struct capture_file *f, size_t n)
     return at;
 }
 
+/* Takes away the last bytes that were written, if they are the file's last. There may be more
+ * behind them if the file is the standard output. */
+static void file_cut(const struct capture_file *f, size_t bytes)
+{
+    off_t end;
+    struct stat st;
+
+    if (bytes == 0 || !f->regular)
+        return;
+    end = lseek(f->fd, 0, SEEK_CUR);
+    if (end < 0 || fstat(f->fd, &st) != 0 || st.st_size != end)
+        return;
+    /* If it fails, nothing more can be done; readers tell that the end is cut. */
+    if (ftruncate(f->fd, end - (off_t)bytes) == 0)
+        lseek(f->fd, -(off_t)bytes, SEEK_CUR);
+}
+
 int capture_file_flush(struct capture_file *f)
 {
     size_t done = 0;
@@ -138,14 +157,10 @@ int capture_file_flush(struct capture_file *f)
         else if (errno != EINTR)
             f->error = -errno;
     }
-    if (f->error == 0) {
-        f->file_bytes += done;
+    if (f->error == 0)
         frames_written(f);
-    } else if (done > 0 || f->used_bytes > 0) {
-        f->file_bytes += whole_bytes(f, done);
-        if (f->regular && ftruncate(f->fd, (off_t)f->file_bytes) != 0)
-            f->regular = false; /* nothing more can be done; readers tell that the end is cut */
-    }
+    else
+        file_cut(f, done - whole_bytes(f, done));
     f->used_bytes = 0;
     memset(f->buffer_frames, 0, sizeof f->buffer_frames);
     return f->error;

@@ -3,9 +3,9 @@
  * The file of a capture: pcapng [PCAPNG], into a new file with mode 0600, a named pipe, or standard
  * output. Blocks are collected, and written whole by capture_file_flush().
  *
- * Invariant: whatever happens, a regular file ends with a whole block: if a write fails (the disk
- * is full), the file is cut behind the last block that it has whole. After a failure nothing more
- * is written, and capture_file_close() returns it.
+ * Invariant: whatever happens, a regular file ends with a whole block, also if it is the standard
+ * output: if a write fails (the disk is full), the file is cut behind the last block that it has
+ * whole. After a failure nothing more is written, and capture_file_close() returns it.
  *
  *   frames = sum of interface_frames = Enhanced Packet Blocks in the file
  */
@@ -25,8 +25,7 @@ struct capture_file {
     bool regular, is_pipe;
     uint8_t *buffer;
     size_t used_bytes;
-    uint64_t file_bytes; /* of whole blocks that were written */
-    uint64_t frames;     /* of whole blocks that were written */
+    uint64_t frames; /* of whole blocks that were written */
     uint64_t interface_frames[CAPTURE_PORTS_MAX];
     uint64_t buffer_frames[CAPTURE_PORTS_MAX]; /* of each interface, in the buffer */
     int error;                                 /* negative errno of the first failure; 0: none */

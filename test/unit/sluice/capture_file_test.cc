@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <cstdlib>
+#include <fcntl.h>
 #include <map>
 #include <string>
 #include <sys/resource.h>
@@ -167,6 +169,103 @@ TEST(CaptureFile, IsWholeWhereTheDiskIsFull)
         EXPECT_GT(file.size() + one.size() + 400, bytes) << "no block that has room is missing";
     }
     signal(SIGXFSZ, SIG_DFL);
+}
+
+/* Standard output while it is replaced by another descriptor. */
+class Output
+{
+  public:
+    explicit Output(int fd) : before(dup(STDOUT_FILENO))
+    {
+        fflush(stdout);
+        dup2(fd, STDOUT_FILENO);
+    }
+    ~Output()
+    {
+        dup2(before, STDOUT_FILENO);
+        close(before);
+    }
+
+  private:
+    int before;
+};
+
+/* Writes frames to standard output, which is fd, a file in which only 1000 bytes have room. Returns
+ * how many it has whole. */
+uint64_t output_fill(int fd, const std::vector<uint8_t> &one)
+{
+    struct capture_file f;
+    struct rlimit before, limit;
+    int opened, closed;
+
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    limit = {1000, before.rlim_max};
+    {
+        Output output(fd);
+
+        opened = capture_file_open(&f, "-", false);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        for (int i = 0; opened == 0 && i < 20; i++)
+            put(&f, one);
+        closed = opened == 0 ? capture_file_close(&f) : opened;
+        setrlimit(RLIMIT_FSIZE, &before);
+    }
+    signal(SIGXFSZ, SIG_DFL);
+    EXPECT_EQ(opened, 0);
+    EXPECT_EQ(closed, -EFBIG);
+    return f.frames;
+}
+
+/* As of `(echo before; sluice capture; echo after) > x` on a full disk. */
+TEST(CaptureFile, IsWholeOnStandardOutput)
+{
+    Folder folder;
+    auto one = frame(100);
+    int fd = open(folder.at("x").c_str(), O_RDWR | O_CREAT, 0600);
+
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(write(fd, "before", 6), 6);
+    uint64_t frames = output_fill(fd, one);
+    ASSERT_EQ(write(fd, "after", 5), 5);
+    close(fd);
+    std::string file = folder.read("x");
+    EXPECT_EQ(frames, (1000 - 6) / one.size());
+    ASSERT_EQ(file.size(), 6 + frames * one.size() + 5);
+    EXPECT_EQ(file.substr(0, 6) + file.substr(file.size() - 5), "beforeafter");
+    EXPECT_EQ(types(file.substr(6, file.size() - 11)).size(), frames);
+}
+
+/* As of `sluice capture 1<>x`. */
+TEST(CaptureFile, LeavesWhatIsBehindItInStandardOutput)
+{
+    Folder folder;
+    int fd = open(folder.at("x").c_str(), O_RDWR | O_CREAT, 0600);
+
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(pwrite(fd, "behind", 6, 2000), 6);
+    output_fill(fd, frame(100));
+    close(fd);
+    EXPECT_EQ(folder.read("x").substr(2000), "behind");
+}
+
+TEST(CaptureFile, RefusesATerminal)
+{
+    struct capture_file f;
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY), side, status;
+
+    ASSERT_GE(terminal, 0);
+    ASSERT_EQ(unlockpt(terminal), 0);
+    side = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    ASSERT_GE(side, 0);
+    {
+        Output output(side);
+
+        status = capture_file_open(&f, "-", false);
+    }
+    close(side);
+    close(terminal);
+    EXPECT_EQ(status, -ENOTTY);
 }
 
 TEST(CaptureFile, WritesToAPipe)
