@@ -95,6 +95,26 @@ TEST_F(CaptureRun, WritesTheOldestFirstAndWaitsForTheOthers)
     EXPECT_EQ(c->readers[1].ring->head, 5u * 32) << "the worker may use the place again";
 }
 
+/* Port 1 has two rings, the others one each. */
+TEST_F(CaptureRun, CountsTheDropsOfEachPort)
+{
+    const uint32_t first[] = {0, 1, 3}, n[] = {1, 2, 1};
+
+    rings.reserve(4);
+    for (uint64_t dropped : {1, 20, 300, 4000}) {
+        ring({});
+        c->readers[c->n_readers - 1].ring->dropped = dropped;
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        c->ports[i].first_reader = first[i];
+        c->ports[i].rings.rings = n[i];
+    }
+    capture_move(c.get(), UINT64_MAX);
+    EXPECT_EQ(capture_port_dropped(c.get(), 0), 1u);
+    EXPECT_EQ(capture_port_dropped(c.get(), 1), 320u);
+    EXPECT_EQ(capture_port_dropped(c.get(), 2), 4000u);
+}
+
 TEST_F(CaptureRun, StopsAtItsCount)
 {
     rings.reserve(2);
