@@ -156,8 +156,13 @@ def _number(value: bytes) -> int:
     return int.from_bytes(value, sys.byteorder)
 
 
+def _port_frames(daemon: Daemon) -> list[int]:
+    """The frames that each port has received and sent."""
+    return [sum(w["rx_frames"] + w["tx_frames"] for w in p["workers"]) for p in daemon.show("ports")]
+
+
 def _all_frames(daemon: Daemon) -> int:
-    return sum(w["rx_frames"] + w["tx_frames"] for p in daemon.show("ports") for w in p["workers"])
+    return sum(_port_frames(daemon))
 
 
 def _still(daemon: Daemon) -> int:
@@ -186,10 +191,18 @@ def _begin(daemon: Daemon, name: str, *args: object) -> Process:
     return capture
 
 
-def _ended(daemon: Daemon, times: int = 1) -> None:
-    """The daemon must notice that a capture has ended."""
-    until(lambda: len(re.findall(r"the capture of process \d+ has ended", daemon.process.err())) == times, 10,
-          "the daemon ends the capture", 0.05)
+def _ended(daemon: Daemon, times: int = 1) -> tuple[int, int]:
+    """The daemon must notice that captures of so many ports have ended. Returns the frames of the last one, and how many of
+    these had no room, as the log says."""
+    found: list[tuple[str, str]] = []
+
+    def all_ended() -> bool:
+        found[:] = re.findall(r"the capture of process \d+ has ended: (\d+) frames, of which it had no room for (\d+)\n",
+                              daemon.process.err())
+        return len(found) == times
+
+    until(all_ended, 10, "the daemon ends the capture", 0.05)
+    return int(found[-1][0]), int(found[-1][1])
 
 
 def _check_file(path: str, written: int, dropped: int, name: str, began: float) -> list[_Block]:
@@ -240,7 +253,9 @@ def _capture_and_count(testbed: Testbed, a: Daemon, b: Daemon, name: str) -> Non
         types = _types(path)
         if len(types) != written or types.count(DATA) < 1000 or types.count(CNTL) == 0:
             raise TestbedError(f"the dissector finds {len(types)} packets, {types.count(DATA)} DATA, of {written}")
-    _ended(a)
+    frames, without_room = _ended(a)
+    if not written <= frames <= written + SLACK or without_room:
+        raise TestbedError(f"{written} packets are captured, but the log says {frames}, of which {without_room} had no room")
 
 
 @scene("sluice capture: every packet of a transfer, and what the daemon counts")
@@ -271,7 +286,18 @@ def capture(testbed: Testbed, context: Context) -> None:
             raise TestbedError(f"of four captures, one has too few packets: {counts}")
 
     one_line(a.sluice("nothing", "capture", "-i", "eth9", "-w", testbed.path("nothing")), 20, 2, "eth9", "show ports")
-    a.sluice("short", "capture", "-w", testbed.path("short"), "--time", "200ms", timeout_s=20)
+    short = a.sluice("short", "capture", "-w", testbed.path("short"), "--time", "200ms", timeout_s=20)
+    quiet = a.sluice("quiet", "capture", "-q", "-w", testbed.path("quiet"), "--time", "200ms", timeout_s=20)
+    if "packets captured" not in short.err() or quiet.out() + quiet.err():
+        raise TestbedError(f"the end is told wrongly\n{short.tail()}\n{quiet.tail()}")
+
+    # The packets on standard output, the counts on standard error.
+    output = _begin(a, "output", "-c", "100")
+    perf(b, a, ADDR_B, "-n", "1M", name="output-perf")
+    output.wait(20)
+    found = sum(block.type == PACKET for block in _blocks(output.out_path))
+    if json.loads(output.err())["written"] != found or found != 100:
+        raise TestbedError(f"standard output has {found} packets\n{output.err()}")
     for daemon in (a, b):
         daemon.stop()
 
@@ -280,6 +306,48 @@ def capture(testbed: Testbed, context: Context) -> None:
 def capture_queues(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build, mtu=1500, workers=2, keys={"capacity": "100Mbit"}, memory_mb=256)
     _capture_and_count(testbed, a, b, "two")
+    for daemon in (a, b):
+        daemon.stop()
+
+
+@scene("sluice capture: several ports, and one of them")
+def capture_ports(testbed: Testbed, context: Context) -> None:
+    """Ports 0 and 1 carry different numbers of packets; each is an interface with its own counts."""
+    daemons = []
+    for number, (name, role, cpus) in enumerate(zip("ab", ("server", "client"), pair_cpus()), 1):
+        ports = [memif(testbed.path(f"memif{i}.sock"), role, number=i) for i in range(2)]
+        for i, port in enumerate(ports):
+            port.keys = {"address": f"10.9{i}.0.{number}/24", "mtu": 1500, "silence": "10s", "capacity": "100Mbit"}
+        daemons.append(Daemon(testbed, context.build, name, ports, [cpus[0]] * 2, cpus[1], memory_mb=256))
+    for daemon in daemons:
+        daemon.start()
+    for daemon in daemons:
+        daemon.wait_link()
+    a, b = daemons
+    names = [port.name for port in a.ports]
+    paths = {name: testbed.path(name) for name in ("both", "second")}
+    both = _begin(a, "both", "-w", paths["both"])
+    second = _begin(a, "second", "-i", "1", "-w", paths["second"])
+    begun = _port_frames(a)
+    perf(b, a, ADDR_B, "-n", "1M", name="one-perf")
+    perf(b, a, "10.91.0.2", "-n", "2M", name="two-perf")
+    _still(a)
+    over = _port_frames(a)
+    for process, path, wanted in ((both, paths["both"], names), (second, paths["second"], names[1:])):
+        process.signal(signal.SIGINT)
+        counts = json.loads(process.check(20))["ports"]
+        blocks = _blocks(path)
+        interfaces = [_options(block.body, 8)[2].decode() for block in blocks if block.type == INTERFACE]
+        found = [sum(b.type == PACKET and _number(b.body[:4]) == i for b in blocks) for i in range(len(wanted))]
+        stats = [_number(_options(block.body, 12)[8]) for block in blocks if block.type == STATS]
+        if interfaces != wanted or [port["port"] for port in counts] != wanted:
+            raise TestbedError(f"{wanted} were to be captured: the file has {interfaces}, the command says {counts}")
+        if not found == stats == [port["written"] for port in counts] or any(port["dropped"] for port in counts):
+            raise TestbedError(f"{found} packets; the file says {stats}, the command {counts}")
+        due = [over[names.index(name)] - begun[names.index(name)] for name in wanted]
+        if not all(few <= n <= few + SLACK for few, n in zip(due, found)):
+            raise TestbedError(f"{found} packets of {wanted} are captured; the ports carried {due}")
+    one_line(a.sluice("nothing", "capture", "-i", "0", "-i", "2", "-w", testbed.path("nothing")), 20, 2, "no port 2", "show ports")
     for daemon in (a, b):
         daemon.stop()
 
@@ -328,9 +396,9 @@ def capture_sealed(testbed: Testbed, context: Context) -> None:
         daemon.stop()
 
 
-def _full_pipe(testbed: Testbed, a: Daemon, b: Daemon) -> None:
+def _full_pipe(testbed: Testbed, a: Daemon, b: Daemon) -> tuple[int, int]:
     """The reader of a pipe sleeps: copies are dropped, and counted; frames are not. Then it reads, and packets come that
-    say how many are missing before them."""
+    say how many are missing before them. Returns the packets, and those that were dropped."""
     fifo, path, drained = testbed.path("fifo"), testbed.path("drained"), bytearray()
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -361,6 +429,44 @@ def _full_pipe(testbed: Testbed, a: Daemon, b: Daemon) -> None:
     missing = sum(_number(_packet_options(p).get(4, b"")) for p in packets)
     if not 0 < missing <= dropped:
         raise TestbedError(f"packets say that {missing} before them are missing, of {counts}")
+    return counts["written"] + dropped, dropped
+
+
+def _fill(testbed: Testbed, a: Daemon, b: Daemon, name: str) -> tuple[Process, int]:
+    """A capture that has filled the pipe that it writes to, and the end of the pipe that nobody reads."""
+    fifo = testbed.path(f"{name}-fifo")
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    capturing = _begin(a, name, "-w", fifo, "-B", "1M")
+    perf(b, a, ADDR_B, "-n", "1M", name=f"{name}-perf")
+    return capturing, reader
+
+
+def _reader_leaves(testbed: Testbed, a: Daemon, b: Daemon) -> None:
+    """The reader has seen enough, as `| head` does: the capture ends well, whether it waits for packets or for the reader."""
+    fifo = testbed.path("idle-fifo")
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    idle = _begin(a, "idle", "-w", fifo)
+    os.close(reader)
+    idle.check(20)
+    filled, reader = _fill(testbed, a, b, "filled")
+    os.close(reader)
+    filled.check(20)
+    if idle.err() or filled.err():
+        raise TestbedError(f"the end of the reader is taken for an error\n{idle.tail()}\n{filled.tail()}")
+
+
+def _second_signal(testbed: Testbed, a: Daemon, b: Daemon) -> None:
+    """The first one waits until the reader of the pipe has taken all; the second one ends the command."""
+    filled, reader = _fill(testbed, a, b, "signals")
+    filled.signal(signal.SIGINT)
+    time.sleep(0.2)
+    filled.must_run()
+    filled.signal(signal.SIGINT)
+    if filled.wait(20) != -signal.SIGINT:
+        raise TestbedError(f"the second signal does not end the command\n{filled.tail()}")
+    os.close(reader)
 
 
 def _full_disk(testbed: Testbed, a: Daemon, b: Daemon) -> None:
@@ -387,10 +493,15 @@ def capture_ends(testbed: Testbed, context: Context) -> None:
     perf(b, a, ADDR_B, "-n", "1M", name="killed-perf")
     killed.signal(signal.SIGKILL)
     _ended(a, 1)
-    _full_pipe(testbed, a, b)
-    _ended(a, 2)
+    packets, dropped = _full_pipe(testbed, a, b)
+    frames, without_room = _ended(a, 2)
+    if frames < packets or without_room < dropped:
+        raise TestbedError(f"{dropped} of {packets} packets are dropped, but the log says {without_room} of {frames}")
     _full_disk(testbed, a, b)
     _ended(a, 3)
+    _reader_leaves(testbed, a, b)
+    _second_signal(testbed, a, b)
+    _ended(a, 6)
     a.check_holdings(before)
     perf(b, a, ADDR_B, "-n", "2M", name="after")
 
