@@ -170,7 +170,7 @@ static void counts_say(const struct capture *c)
 /* Reports how the capture ended. Returns the exit code. */
 static int capture_tell(const struct capture *c, const struct request *q, int status)
 {
-    bool output = strcmp(q->path, "-") == 0, left = status == -EPIPE || c->reader_gone;
+    bool output = strcmp(q->path, "-") == 0, left = status == -EPIPE;
     char safe[300];
 
     text_safe(safe, sizeof safe, q->path);

@@ -175,7 +175,7 @@ static uint64_t nap_after(uint64_t frames, uint64_t last_ns)
     return last_ns < NAP_MIN_NS ? NAP_MIN_NS : last_ns < NAP_MAX_NS / 2 ? 2 * last_ns : NAP_MAX_NS;
 }
 
-int capture_run(struct capture *c, uint32_t snap_bytes)
+void capture_run(struct capture *c, uint32_t snap_bytes)
 {
     uint64_t nap = 0, now;
     bool over = false;
@@ -192,5 +192,4 @@ int capture_run(struct capture *c, uint32_t snap_bytes)
                                        nap < c->end_ns - now ? nap : c->end_ns - now);
     }
     file_end(c);
-    return capture_file_flush(&c->file);
 }

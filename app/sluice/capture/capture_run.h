@@ -49,8 +49,8 @@ uint64_t capture_until_ns(const struct capture *c, bool last, uint64_t now_ns);
 /* Moves frames from the rings to the file, the oldest first, but for those that are younger than
  * until_ns by at most 2 CAPTURE_LATE_NS. Returns how many. */
 uint64_t capture_move(struct capture *c, uint64_t until_ns);
-/* Writes to the file, which is open, until the end. Returns 0, or the failure of the file. */
-int capture_run(struct capture *c, uint32_t snap_bytes);
+/* Writes to the file, which is open, until the end. The file keeps its failure. */
+void capture_run(struct capture *c, uint32_t snap_bytes);
 /* Frames that had no room in the port's rings. */
 uint64_t capture_port_dropped(const struct capture *c, uint32_t port);
 
