@@ -166,7 +166,7 @@ uint64_t sharing_grant(const struct host_control *c, const struct flow_stats *r,
         return f->grant_Bps;
     if (flow_stats_slack(r) && c->max_Bps != UINT64_MAX)
         return RTE_MIN(flow_room(c, r), f->ceiling_Bps);
-    *why = GRANT_PROBE;
+    *why = f->grant_Bps == c->ceiling_Bps ? GRANT_CAPACITY : GRANT_PROBE;
     if (r->path_limited) /* more than the limit: the worker knows the path better and sooner */
         return RTE_MIN(f->grant_Bps + f->grant_Bps / PATH_ROOM, f->ceiling_Bps);
     return f->grant_Bps;

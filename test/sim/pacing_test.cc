@@ -90,6 +90,7 @@ TEST_F(Pacing, OneGigabitWithinOnePercent)
     struct host_conn_info info;
     ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
     EXPECT_EQ(info.rx_rate_Bps, kGigabit) << "one connection does not get all of it";
+    EXPECT_STREQ(host_reason_name(info.rx_reason), "capacity") << "all of it is no probe for more";
     EXPECT_GE(least, kGigabit / 10 * 99 / 100);
     EXPECT_LE(most, kGigabit / 10 * 101 / 100);
     windows(20 * kMs, end, 10 * kMs, &least, &most);
