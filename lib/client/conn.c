@@ -322,6 +322,11 @@ static void conn_stats(const struct sluice_conn *c, struct sluice_stats *out)
     out->unit_bytes = (uint32_t)w[PROTOCOL_UNIT_STATE];
     out->state = (uint32_t)(w[PROTOCOL_UNIT_STATE] >> 48);
     port = (uint16_t)(w[PROTOCOL_UNIT_STATE] >> 32);
+    out->tx_app_limited_ns = w[PROTOCOL_TX_APP_LIMITED_NS];
+    out->tx_peer_limited_ns = w[PROTOCOL_TX_PEER_LIMITED_NS];
+    out->tx_rate_limited_ns = w[PROTOCOL_TX_RATE_LIMITED_NS];
+    memcpy(out->tx_why, &w[PROTOCOL_TX_WHY], sizeof out->tx_why - 1);
+    memcpy(out->rx_why, &w[PROTOCOL_RX_WHY], sizeof out->rx_why - 1);
     memcpy(peer, &w[PROTOCOL_PEER], sizeof peer);
     if ((w[PROTOCOL_PEER] | w[PROTOCOL_PEER_REST]) == 0)
         return;

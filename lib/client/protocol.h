@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 #define PROTOCOL_MAGIC         0x43554c53u /* "SLUC" */
-#define PROTOCOL_VERSION       3
+#define PROTOCOL_VERSION       4
 #define PROTOCOL_CHANNELS_MAX  64
 #define PROTOCOL_HANDLES_MAX   1024
 #define PROTOCOL_REGIONS_MAX   1024 /* per session */
@@ -45,6 +45,7 @@
 #define PROTOCOL_LINE          128   /* two cache lines: CPUs fetch them in pairs */
 #define PROTOCOL_PAGE          4096
 #define PROTOCOL_PEER_NAME_MAX 64 /* bytes, with the final 0 */
+#define PROTOCOL_WHY_MAX       16 /* bytes, with the final 0 */
 
 /* ---- messages on the socket ------------------------------------------------------------- */
 
@@ -218,7 +219,13 @@ enum protocol_word {
     PROTOCOL_PEER_REST,
     PROTOCOL_PEER_NAME, /* of the peer whose key has proved the connection, here and in the next
                            words; ends with 0. "": plain, or not proved */
-    PROTOCOL_WORDS = PROTOCOL_PEER_NAME + PROTOCOL_PEER_NAME_MAX / 8,
+    /* What our sender waited for (struct sluice_stats). */
+    PROTOCOL_TX_APP_LIMITED_NS = PROTOCOL_PEER_NAME + PROTOCOL_PEER_NAME_MAX / 8,
+    PROTOCOL_TX_PEER_LIMITED_NS,
+    PROTOCOL_TX_RATE_LIMITED_NS,
+    PROTOCOL_TX_WHY, /* reason of the grant, here and in the next word; ends with 0 */
+    PROTOCOL_RX_WHY = PROTOCOL_TX_WHY + PROTOCOL_WHY_MAX / 8,
+    PROTOCOL_WORDS = PROTOCOL_RX_WHY + PROTOCOL_WHY_MAX / 8,
 };
 
 struct protocol_status {
@@ -239,7 +246,7 @@ struct protocol_channel {
 
 static_assert(sizeof(struct protocol_submission) == 64, "layout");
 static_assert(sizeof(struct protocol_completion) == 24, "layout");
-static_assert(sizeof(struct protocol_status) == 192, "layout");
+static_assert(sizeof(struct protocol_status) == 248, "layout");
 static_assert(sizeof(struct protocol_channel) == 6 * PROTOCOL_LINE, "layout");
 
 /* Bytes. status_offset counts from the start of session memory, sq_offset and cq_offset from the

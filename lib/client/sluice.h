@@ -175,6 +175,15 @@ struct sluice_stats {
     uint32_t unit_bytes;
     uint32_t state; /* 1: waiting, 2: opening, 3: open, 4: closed */
     char peer[64];  /* address:port, "" until known */
+    /* How long our sender waited for the application (all that it had submitted was sent), for
+     * buffers of the peer (its application is slower), and for the peer's grant or the port; in
+     * all, the time since the connection was opened. To see what limits a transfer, take
+     * differences. */
+    uint64_t tx_app_limited_ns, tx_peer_limited_ns, tx_rate_limited_ns;
+    /* Why the grant is what it is: a word of the column WHY of "sluice show conns", as "capacity";
+     * "" until known. */
+    char tx_why[16]; /* of the peer's grant */
+    char rx_why[16]; /* of ours */
 };
 /* Copies rates, round-trip time, counters and state of a connection to out, which is size_bytes
  * long. The daemon refreshes them about every 10 ms. */

@@ -223,6 +223,15 @@ bool host_conn_gone(const struct host *h, uint32_t conn)
     return c->state == HOST_FREE || (c->state == HOST_CLOSED && vt_sender_idle(&c->tx));
 }
 
+void host_conn_refresh(struct host *h, uint32_t conn, uint64_t now)
+{
+    struct conn *c = user_conn(h, conn);
+
+    host_clock(h, now);
+    if (c != NULL)
+        conn_limited(h, c);
+}
+
 /* A completion of what was sent, received or shut down; false if none is ready. */
 static bool transfer_next(const struct host *h, struct conn *c, struct host_completion *out)
 {

@@ -69,6 +69,15 @@ void conn_timer_update(struct host *h, struct conn *c)
     conn_timer_at(h, c, timer_next(c));
 }
 
+void conn_limited(struct host *h, struct conn *c)
+{
+    struct conn_limited *l = &c->limited;
+
+    if (l->on)
+        counter_add(&c->pub.tx_limited_tsc[l->by], h->now - l->since_tsc);
+    *l = (struct conn_limited){c->state == HOST_OPEN, vt_sender_limit(&c->tx), h->now};
+}
+
 void conn_round_trip(const struct host *h, struct conn *c, uint64_t sample_tsc, bool bound)
 {
     if (bound)
@@ -299,6 +308,7 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
     wheel_cancel(h->pacing, c->index);
     trial_end(h, c);
     c->state = HOST_CLOSED;
+    conn_limited(h, c);
     counter_set(&c->pub.failed, status != 0);
     conn_publish(c);
     counter_set(&c->pub.backlog_bytes, 0);

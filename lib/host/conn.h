@@ -61,10 +61,11 @@ struct conn_early_key {
 struct conn_public {
     uint64_t epoch; /* counts connections of this number; changes before all other fields */
     uint64_t state; /* enum host_state */
-    uint64_t tx_rate_Bps, tx_burst_bytes, rx_rate_Bps, rx_burst_bytes, rx_reason;
+    uint64_t tx_rate_Bps, tx_burst_bytes, tx_reason, rx_rate_Bps, rx_burst_bytes, rx_reason;
     uint64_t rtt_ns, unit_bytes;
     uint64_t dropped_unit_bytes; /* the shortest unit that the path was seen to drop; 0: none */
     uint64_t tx_bytes, tx_units, tx_repeats, tx_acked_bytes;
+    uint64_t tx_limited_tsc[VT_LIMITS]; /* how long what the sender waited for has been this */
     uint64_t rx_bytes, rx_units, rx_arrived, rx_duplicates, rx_unposted, rx_lost, rx_momentary_Bps;
     uint64_t rx_loss_runs, rx_clean; /* vt/receiver.h */
     uint64_t rx_ce;                  /* DATA packets that routers had marked */
@@ -113,6 +114,13 @@ struct conn_alarm {
     bool on, lossy;     /* lossy: packets were lost or marked */
     uint32_t age;       /* trials in a row in which the path did not look bad */
     uint64_t clear_run; /* host.clear_runs when the alarm began */
+};
+
+/* What the sender of an open connection waits for. */
+struct conn_limited {
+    bool on; /* the connection was open at since_tsc */
+    enum vt_limit by;
+    uint64_t since_tsc;
 };
 
 /* The newest grant noted in the host's trace. */
@@ -289,6 +297,7 @@ struct conn {
     struct vt_receiver rx;
     struct usage usage; /* DATA that the peer's grants allow it to send */
     struct conn_pacing pacing;
+    struct conn_limited limited;
     struct rtt rtt;
     struct rtt answer;   /* time from a CNTL to the first DATA whose sender had seen it */
     uint64_t rtt_min_ns; /* rtt.min_tsc, in ns */

@@ -320,12 +320,17 @@ struct host_conn_info {
     uint32_t dropped_unit_bytes; /* the shortest unit that the path was seen to drop, which made
                                     units smaller; 0: none */
     uint64_t tx_rate_Bps, tx_burst_bytes;    /* what the peer granted us (or the default) */
+    uint16_t tx_reason;                      /* of the peer, for people: host_reason_name() */
     uint64_t rx_rate_Bps, rx_burst_bytes;    /* what we granted */
     uint16_t rx_reason;                      /* enum grant_reason: host_reason_name() */
     uint64_t rtt_ns;                         /* smoothed; 0: unknown */
     uint64_t tx_bytes, tx_units, tx_repeats; /* payload sent, units sent, units sent again */
     uint64_t tx_acked_bytes;                 /* of completed requests */
-    uint64_t rx_bytes, rx_units;             /* payload placed, units placed */
+    /* How long the sender of the open connection waited for its application (all that was posted
+     * was sent), for buffers of the peer, and for its rate or the port; up to host_conn_refresh().
+     */
+    uint64_t tx_app_limited_ns, tx_peer_limited_ns, tx_rate_limited_ns;
+    uint64_t rx_bytes, rx_units; /* payload placed, units placed */
     uint64_t rx_duplicates, rx_unposted, rx_lost;
     uint64_t rx_loss_runs, rx_clean; /* error-recovery runs; packets received outside of them */
     uint64_t rx_ce;                  /* packets that routers on the path had marked (RFC 3168) */
@@ -333,6 +338,9 @@ struct host_conn_info {
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
     uint64_t backlog_bytes; /* of requests given to host_send(), not yet sent once */
 };
+
+/* Brings tx_app_limited_ns and the like of a connection up to date. */
+void host_conn_refresh(struct host *h, uint32_t conn, uint64_t now);
 
 /* [any] Each field by itself is consistent. False if the connection is free. */
 bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *out);

@@ -354,6 +354,9 @@ int conn_end_status(enum wire_end end);
  * (timer.c). */
 void conn_timer_at(struct host *h, struct conn *c, uint64_t when);
 void conn_timer_update(struct host *h, struct conn *c);
+/* Counts the time since the last call for what the sender has waited for since then, and notes what
+ * it waits for now. Called wherever that may have changed. */
+void conn_limited(struct host *h, struct conn *c);
 /* The peer has seen one more CNTL, or the wait is over: a CNTL that is held back goes out. */
 void conn_release_cntl(struct host *h, struct conn *c);
 

@@ -73,6 +73,11 @@ uint32_t host_conn_count(const struct host *h)
     return (uint32_t)counter_get(&h->conns_used);
 }
 
+static uint64_t limited_ns(const struct host *h, const struct conn_public *p, enum vt_limit by)
+{
+    return clock_ns(&h->clock, counter_get(&p->tx_limited_tsc[by]));
+}
+
 bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *out)
 {
     if (conn >= h->cfg.conns)
@@ -94,6 +99,7 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
     out->dropped_unit_bytes = (uint32_t)counter_get(&p->dropped_unit_bytes);
     out->tx_rate_Bps = counter_get(&p->tx_rate_Bps);
     out->tx_burst_bytes = counter_get(&p->tx_burst_bytes);
+    out->tx_reason = (uint16_t)counter_get(&p->tx_reason);
     out->rx_rate_Bps = counter_get(&p->rx_rate_Bps);
     out->rx_burst_bytes = counter_get(&p->rx_burst_bytes);
     out->rx_reason = (uint16_t)counter_get(&p->rx_reason);
@@ -102,6 +108,9 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
     out->tx_units = counter_get(&p->tx_units);
     out->tx_repeats = counter_get(&p->tx_repeats);
     out->tx_acked_bytes = counter_get(&p->tx_acked_bytes);
+    out->tx_app_limited_ns = limited_ns(h, p, VT_LIMIT_APP);
+    out->tx_peer_limited_ns = limited_ns(h, p, VT_LIMIT_PEER);
+    out->tx_rate_limited_ns = limited_ns(h, p, VT_LIMIT_RATE);
     out->rx_bytes = counter_get(&p->rx_bytes);
     out->rx_units = counter_get(&p->rx_units);
     out->rx_duplicates = counter_get(&p->rx_duplicates);

@@ -306,6 +306,7 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
         sent_count(h, c, &u);
         host_count(h, COUNT_tx_data);
     }
+    conn_limited(h, c);
     if (n > 0) {
         conn_timer_at(h, c, c->tx.ask_at);
         route_say(h, c, true);

@@ -281,6 +281,15 @@ void vt_sender_take(struct vt_sender *s, const struct vt_unit *u, uint64_t now, 
     ask_arm(s, now, ask_tsc);
 }
 
+enum vt_limit vt_sender_limit(const struct vt_sender *s)
+{
+    uint32_t number = pos_request(s->next);
+
+    if (repeat_lowest(s) != s->sent || seq32_before(number, send_limit(s)))
+        return VT_LIMIT_RATE;
+    return seq32_before(number, s->tail) ? VT_LIMIT_PEER : VT_LIMIT_APP;
+}
+
 /* Where pos is after request `number` was split: each unit becomes `parts` new ones, `units` in
  * all. */
 static uint64_t pos_split(uint64_t pos, uint32_t number, uint32_t parts, uint32_t units)

@@ -83,6 +83,14 @@ struct vt_unit {
     uint8_t flags; /* DREQ, WCLOSE, PACK, REPEAT */
 };
 
+/* What a sender waits for. TCP tells the same of a socket (tcpi_busy_time, tcpi_rwnd_limited). */
+enum vt_limit {
+    VT_LIMIT_APP,  /* the application: all that it has posted was sent */
+    VT_LIMIT_PEER, /* buffers of the peer, for what is posted */
+    VT_LIMIT_RATE, /* pacing or the port: a unit may be sent */
+    VT_LIMITS,
+};
+
 struct vt_sent {
     uint64_t user;
     uint64_t len; /* bytes of the request that the application owns again */
@@ -121,6 +129,8 @@ bool vt_sender_peek(struct vt_sender *s, struct vt_unit *u);
 /* Takes the unit that vt_sender_peek() described. ask_tsc: how long to wait for an answer before
  * asking for one. */
 void vt_sender_take(struct vt_sender *s, const struct vt_unit *u, uint64_t now, uint64_t ask_tsc);
+
+enum vt_limit vt_sender_limit(const struct vt_sender *s);
 
 /*
  * Sets the unit size of requests that start from now on. A request under way with larger units goes

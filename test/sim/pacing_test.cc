@@ -91,6 +91,15 @@ TEST_F(Pacing, OneGigabitWithinOnePercent)
     ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
     EXPECT_EQ(info.rx_rate_Bps, kGigabit) << "one connection does not get all of it";
     EXPECT_STREQ(host_reason_name(info.rx_reason), "capacity") << "all of it is no probe for more";
+    EXPECT_TRUE(p.run(
+        [&] {
+            struct host_conn_info from, to;
+
+            return host_conn_info(p.a(), p.conn[0], &from) &&
+                   host_conn_info(p.b(), p.conn[1], &to) && from.tx_reason == to.rx_reason;
+        },
+        kMs * 1000))
+        << "the sender does not learn the reason";
     EXPECT_GE(least, kGigabit / 10 * 99 / 100);
     EXPECT_LE(most, kGigabit / 10 * 101 / 100);
     windows(20 * kMs, end, 10 * kMs, &least, &most);

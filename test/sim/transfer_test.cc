@@ -2,8 +2,13 @@
 // Whole transfers in virtual time, over a link that loses nothing.
 #include <gtest/gtest.h>
 
+#include "../unit/base/seed.h"
 #include "pair.hh"
 #include "whole_pools.hh"
+
+extern "C" {
+#include "base/rng.h"
+}
 
 namespace
 {
@@ -44,6 +49,46 @@ TEST_F(Transfer, Spreads)
     EXPECT_GT(spread_count(&to.momentary_Bps), 10u);
     EXPECT_EQ(spread_count(&to.latency_ns), 0u);
     EXPECT_TRUE(p.finish()) << p.state();
+}
+
+// Each piece of a sender's time is put down to what it waited for: its application, the peer's, or
+// the rate. The three add up to the connection's age.
+TEST_F(Transfer, TellsWhatTheSenderWaitedFor)
+{
+    uint64_t seed = test_seed();
+    struct rng r;
+
+    rng_init(&r, seed);
+    for (int world = 0; world < 20; world++) {
+        uint64_t app_ns = rng_below(&r, 400) * 1000000, peer_ns = rng_below(&r, 400) * 1000000;
+        uint64_t bytes = 100000 + rng_below(&r, 10000000);
+        struct host_conn_info before, after;
+        PairOptions o;
+
+        SCOPED_TRACE("world " + std::to_string(world) + " of SLUICE_SEED=" + std::to_string(seed));
+        o.rate_first_Bps = 12500000 + rng_below(&r, 100000000); // there is no control: it stays
+        Pair p(o);
+        p.open();
+        host_conn_refresh(p.a(), p.conn[0], world_now(p.w));
+        ASSERT_TRUE(host_conn_info(p.a(), p.conn[0], &before));
+        p.wait(app_ns);
+        p.send(bytes);
+        p.wait(peer_ns);
+        p.recv(bytes);
+        ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+        host_conn_refresh(p.a(), p.conn[0], world_now(p.w));
+        ASSERT_TRUE(host_conn_info(p.a(), p.conn[0], &after));
+        double rate_ns = 1e9 * (double)bytes / (double)after.tx_rate_Bps;
+        double near_ns = 2e6 + 0.02 * rate_ns; // a burst is free, and headers take time, too
+
+        EXPECT_NEAR((double)(after.tx_app_limited_ns - before.tx_app_limited_ns), (double)app_ns,
+                    near_ns);
+        EXPECT_NEAR((double)(after.tx_peer_limited_ns - before.tx_peer_limited_ns), (double)peer_ns,
+                    near_ns);
+        EXPECT_NEAR((double)(after.tx_rate_limited_ns - before.tx_rate_limited_ns), rate_ns,
+                    near_ns);
+        EXPECT_TRUE(p.finish()) << p.state();
+    }
 }
 
 TEST_F(Transfer, OneByte)

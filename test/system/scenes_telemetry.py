@@ -33,7 +33,8 @@ def between(what: str, before: dict[str, Any], told: dict[str, Any], after: dict
 def _steady(rows: dict[str, Any]) -> dict[str, Any]:
     """Without the figures that may both rise and fall within a moment."""
     moving = {"mbufs_in_use", "rx_momentary_Bps", "rtt_ns", "backlog_bytes", "rx_rate_Bps",
-              "rx_burst_bytes", "tx_rate_Bps", "tx_burst_bytes", "rx_reason", "rx_why",
+              "rx_burst_bytes", "tx_rate_Bps", "tx_burst_bytes", "tx_reason", "tx_why", "rx_reason", "rx_why",
+              "tx_app_limited_ns", "tx_peer_limited_ns", "tx_rate_limited_ns",
               "granted_Bps", "shared_Bps", "measured_Bps", "measured_why", "open_conns",
               "received_bytes"}
     return {k: v for k, v in rows.items() if k not in moving}

@@ -71,6 +71,8 @@ json_t *show_conn(const struct port_queue *q, uint32_t number, const struct host
     put_count(o, "dropped_unit_bytes", c->dropped_unit_bytes);
     put_count(o, "tx_rate_Bps", c->tx_rate_Bps);
     put_count(o, "tx_burst_bytes", c->tx_burst_bytes);
+    put_count(o, "tx_reason", c->tx_reason);
+    put_text(o, "tx_why", host_reason_name(c->tx_reason));
     put_count(o, "rx_rate_Bps", c->rx_rate_Bps);
     put_count(o, "rx_burst_bytes", c->rx_burst_bytes);
     put_count(o, "rx_reason", c->rx_reason);
@@ -80,6 +82,9 @@ json_t *show_conn(const struct port_queue *q, uint32_t number, const struct host
     put_count(o, "tx_units", c->tx_units);
     put_count(o, "tx_repeats", c->tx_repeats);
     put_count(o, "tx_acked_bytes", c->tx_acked_bytes);
+    put_count(o, "tx_app_limited_ns", c->tx_app_limited_ns);
+    put_count(o, "tx_peer_limited_ns", c->tx_peer_limited_ns);
+    put_count(o, "tx_rate_limited_ns", c->tx_rate_limited_ns);
     put_count(o, "rx_bytes", c->rx_bytes);
     put_count(o, "rx_units", c->rx_units);
     put_count(o, "rx_duplicates", c->rx_duplicates);

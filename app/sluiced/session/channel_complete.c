@@ -210,6 +210,13 @@ static_assert(ASSOC_NAME_MAX <= PROTOCOL_PEER_NAME_MAX, "a name fits, with its f
 
 /* ---- status entries --------------------------------------------------------------------- */
 
+/* A text of at most 15 characters, as two words. */
+static void status_text(uint64_t words[2], const char *text)
+{
+    CHECK(strlen(text) < 2 * sizeof words[0]);
+    memcpy(words, text, strlen(text));
+}
+
 void channel_status_write(struct channels *c, struct channel_session *cs, uint32_t handle)
 {
     struct channel_handle *h = &cs->handles[handle];
@@ -235,6 +242,11 @@ void channel_status_write(struct channels *c, struct channel_session *cs, uint32
         name = host_conn_peer_name(c->host, h->conn);
         memcpy(&w[PROTOCOL_PEER_NAME], name, strlen(name));
         w[PROTOCOL_UNIT_STATE] = (uint64_t)i.peer_port << 32 | i.unit_bytes;
+        w[PROTOCOL_TX_APP_LIMITED_NS] = i.tx_app_limited_ns;
+        w[PROTOCOL_TX_PEER_LIMITED_NS] = i.tx_peer_limited_ns;
+        w[PROTOCOL_TX_RATE_LIMITED_NS] = i.tx_rate_limited_ns;
+        status_text(&w[PROTOCOL_TX_WHY], host_reason_name(i.tx_reason));
+        status_text(&w[PROTOCOL_RX_WHY], host_reason_name(i.rx_reason));
         state = i.state;
     }
     w[PROTOCOL_UNIT_STATE] |= state << 48;
@@ -247,8 +259,13 @@ void channel_status(struct channels *c, struct channel_session *cs, uint64_t now
 
     if (time_before(now, cs->status_due))
         return;
-    for (n = 0; n < CHANNEL_STATUSES && cs->status_at < cs->n_active; n++)
-        channel_status_write(c, cs, cs->active[cs->status_at++]);
+    for (n = 0; n < CHANNEL_STATUSES && cs->status_at < cs->n_active; n++) {
+        uint32_t handle = cs->active[cs->status_at++];
+
+        if (cs->handles[handle].conn != HOST_CONN_NONE)
+            host_conn_refresh(c->host, cs->handles[handle].conn, now);
+        channel_status_write(c, cs, handle);
+    }
     if (cs->status_at < cs->n_active)
         return; /* the next calls write the rest */
     cs->status_at = 0;

@@ -78,6 +78,13 @@ class Stats:
     unit_bytes: int
     state: State
     peer: str  # address:port, "" until known
+    # How long our sender waited for the application (all that it had submitted was sent), for buffers of the peer, and
+    # for the peer's grant or the port.
+    tx_app_limited_ns: int
+    tx_peer_limited_ns: int
+    tx_rate_limited_ns: int
+    tx_why: str  # reason of the peer's grant, as "capacity" (doc/control.md); "" until known
+    rx_why: str  # of ours
 
 
 class Request:
@@ -209,7 +216,8 @@ class Connection(_Closing):
         with self._session._handle:
             lib.sluice_conn_stats_sized(self._open_pointer(), out, ffi.sizeof(out[0]))
         fields = {name: getattr(out, name) for name in Stats.__dataclass_fields__}
-        fields.update(state=State(out.state), peer=text_of(out.peer))
+        fields.update(state=State(out.state), peer=text_of(out.peer), tx_why=text_of(out.tx_why),
+                      rx_why=text_of(out.rx_why))
         return Stats(**fields)
 
     @property

@@ -304,6 +304,14 @@ TEST_F(ConnTest, StatsComeFromTheDaemon)
         sluice_conn_stats(c[0], &t);
         return t.tx_bytes == 4096;
     }));
+    EXPECT_TRUE(eventually([&] {
+        sluice_conn_stats(c[0], &t);
+        return t.tx_rate_limited_ns == 3000;
+    })) << "times are brought up to date before they are told";
+    EXPECT_EQ(t.tx_app_limited_ns, 1000u);
+    EXPECT_EQ(t.tx_peer_limited_ns, 2000u);
+    EXPECT_STREQ(t.tx_why, "queue");
+    EXPECT_STREQ(t.rx_why, "capacity");
     ASSERT_EQ(sluice_conn_close(c[0]), 0);
     EXPECT_TRUE(eventually([&] {
         sluice_conn_stats(c[1], &t);

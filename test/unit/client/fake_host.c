@@ -29,6 +29,7 @@ struct fake_conn {
     uint32_t peer; /* HOST_CONN_NONE: no peer, or no longer one */
     uint16_t service;
     bool opener, shut, shut_done, peer_done, closed;
+    bool refreshed;   /* host_conn_refresh() was called */
     uint32_t linger;  /* closed: rounds until gone */
     uint32_t pending; /* completions not taken yet */
     struct fake_queue sends, recvs;
@@ -501,6 +502,17 @@ uint32_t host_completions(struct host *h, struct host_completion *out, uint32_t 
     return n;
 }
 
+void host_conn_refresh(struct host *h, uint32_t conn, uint64_t now)
+{
+    (void)now;
+    h->conns[conn].refreshed = true;
+}
+
+const char *host_reason_name(uint16_t reason)
+{
+    return reason == 9 ? "queue" : "capacity";
+}
+
 bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *out)
 {
     const struct fake_conn *c = &h->conns[conn];
@@ -516,6 +528,11 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
                                    .opener = c->opener,
                                    .unit_bytes = 1400,
                                    .tx_rate_Bps = h->cfg.tx_rate_Bps,
+                                   .tx_reason = 9,
+                                   .rx_reason = 2,
+                                   .tx_app_limited_ns = c->refreshed ? 1000 : 0,
+                                   .tx_peer_limited_ns = c->refreshed ? 2000 : 0,
+                                   .tx_rate_limited_ns = c->refreshed ? 3000 : 0,
                                    .rtt_ns = h->cfg.rtt_ns,
                                    .tx_bytes = c->tx_bytes,
                                    .rx_bytes = c->rx_bytes};

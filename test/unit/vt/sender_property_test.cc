@@ -137,6 +137,9 @@ struct World : SenderModel {
         bool may = expect(&pos, &flags);
 
         ASSERT_EQ(vt_sender_peek(&s, &u), may);
+        ASSERT_EQ(vt_sender_limit(&s), may                          ? VT_LIMIT_RATE
+                                       : pos_request(next) < tail() ? VT_LIMIT_PEER
+                                                                    : VT_LIMIT_APP);
         if (!may)
             return;
         check_unit(u, pos, flags);
