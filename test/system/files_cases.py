@@ -89,8 +89,8 @@ class Run:
     def errors(self) -> list[str]:
         """Lines on stderr that are errors, not remarks."""
         return [x for x in self.err.splitlines()
-                if not x.startswith(("sluice: waiting on port", "sluice: sent ",
-                                     "sluice: received "))]
+                if not x.startswith(("sluice: waiting on port", "sluice: sent ", "sluice: received ",
+                                     "sluice: limited for "))]
 
     def ready(self) -> None:
         """Waits until a receiver or server listens (-v)."""

@@ -65,7 +65,7 @@ int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel)
         return err;
     in->channel = channel;
     in->head = in->n_ready = in->posted = 0;
-    in->at_bytes = in->file = in->asked = 0;
+    in->at_bytes = in->file = in->asked = in->divided_bytes = 0;
     in->in_file = in->skipping = in->telling = false;
     in->part.cleaned = (struct stat){0};
     in->part.owner[0] = 0;

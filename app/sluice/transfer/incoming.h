@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 #include "sluice/files/part_file.h"
+#include "sluice/report/summary.h"
 #include "sluice/transfer/copy.h"
 #include "sluice/transfer/pack.h"
 #include "sluice/transfer/result_queue.h"
-#include "sluice/transfer/summary.h"
 
 #define INCOMING_SLOTS_MAX 64
 
@@ -51,8 +51,10 @@ struct incoming {
     uint64_t asked;         /* number of the newest ASK */
     char name[RECORD_NAME_MAX + 1];
 
-    bool proved; /* a receive has completed, so the peer's address is not forged */
-    bool served; /* the peer counts as a sender; written by receiver.c */
+    bool proved;            /* a receive has completed, so the peer's address is not forged */
+    bool served;            /* the peer counts as a sender; written by receiver.c */
+    uint64_t divided_bytes; /* had come at the receiver's last sample of limits */
+    uint64_t limited_before_ns[LIMITS]; /* the receiver's times when the peer became a sender */
     bool end_all, shutting, shut;
     bool no_more, peer_ended; /* a receive met the end of data; after that, all have completed */
     int status;               /* negative errno that broke the connection */

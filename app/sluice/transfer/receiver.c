@@ -148,6 +148,31 @@ static bool receiver_knows(struct receiver *r, struct incoming *in)
     return known > 0;
 }
 
+/* Divides the time since the last sample. The connection of which most has come since then stands
+ * for all. */
+static void receiver_divide(struct receiver *r)
+{
+    struct sluice_stats stats, most = {0};
+    uint64_t bytes, largest_bytes = 0;
+    uint32_t i;
+
+    for (i = 0; i < r->n_senders; i++) {
+        struct incoming *in = r->senders[i];
+
+        if (in->state != INCOMING_OPEN || !in->served)
+            continue;
+        sluice_conn_stats(in->conn, &stats);
+        bytes = stats.rx_bytes - in->divided_bytes;
+        in->divided_bytes = stats.rx_bytes;
+        if (bytes >= largest_bytes) {
+            largest_bytes = bytes;
+            most = stats;
+        }
+    }
+    r->limits.stats.rx_bytes = most.rx_bytes - largest_bytes;
+    limits_sample(&r->limits, &most);
+}
+
 /* Makes senders of the peers that have proved their address, up to options->senders. */
 static void receiver_admit(struct receiver *r)
 {
@@ -159,6 +184,8 @@ static void receiver_admit(struct receiver *r)
         if (in->state != INCOMING_OPEN || !in->proved || in->served ||
             receiver_peers(r, true) >= r->options->senders || !receiver_knows(r, in))
             continue;
+        receiver_divide(r);
+        memcpy(in->limited_before_ns, r->limits.ns, sizeof r->limits.ns);
         in->served = true;
         r->served++;
         if (r->count != 0 && r->served == r->count)
@@ -210,10 +237,15 @@ static void receiver_close(struct receiver *r, struct incoming *in)
     const struct options *o = &r->options->common;
     const struct copy *c = r->options->copy;
     struct flow f = {0};
+    unsigned int i;
 
+    if (in->served)
+        receiver_divide(r);
     incoming_close(in);
     if (in->served) {
         flow_add(&f, &in->summary.stats, false);
+        for (i = 0; i < LIMITS; i++)
+            in->summary.limit_ns[i] = r->limits.ns[i] - in->limited_before_ns[i];
         r->past.rx_bytes += f.rx_bytes;
         r->past.tx_bytes += f.tx_bytes;
         r->past.repeats += f.repeats;
@@ -236,14 +268,16 @@ static void receiver_close(struct receiver *r, struct incoming *in)
 static uint64_t receiver_next(const struct receiver *r)
 {
     uint64_t rates = rates_next(&r->rates), bar = progress_next(&r->progress);
+    uint64_t next = rates < bar ? rates : bar;
+    uint64_t limits = receiver_peers(r, true) == 0 ? UINT64_MAX : limits_next(&r->limits);
 
-    return rates < bar ? rates : bar;
+    return next < limits ? next : limits;
 }
 
 static void receiver_tick(struct receiver *r)
 {
     struct flow f = r->past;
-    struct progress_view v = {.name = "waiting"};
+    struct progress_view v = {.name = "waiting", .limit = ""};
     uint64_t now = loop_now();
     struct sluice_stats stats;
     uint32_t i;
@@ -263,7 +297,20 @@ static void receiver_tick(struct receiver *r)
         v.name = in->name;
     }
     rates_sample(&r->rates, now, &f);
+    if (receiver_peers(r, true) > 0) {
+        if (now >= limits_next(&r->limits))
+            receiver_divide(r);
+        v.limit = limits_now(&r->limits);
+    }
     progress_show(&r->progress, now, &v);
+}
+
+static void receiver_wait(struct receiver *r)
+{
+    uint64_t start = loop_now();
+
+    loop_wait_until(&r->loop, -1, receiver_next(r));
+    limits_waited(&r->limits, LIMITS_FLIGHT, loop_now() - start);
 }
 
 static void receiver_loop(struct receiver *r)
@@ -293,7 +340,7 @@ static void receiver_loop(struct receiver *r)
         if (over && !more && r->served == 0)
             return;
         if (!more)
-            loop_wait_until(&r->loop, -1, receiver_next(r));
+            receiver_wait(r);
     }
 }
 
@@ -393,14 +440,19 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
         r->code = loop_open(&r->loop, o->common.socket);
     if (r->code == SAY_OK)
         receiver_open(r);
+    limits_open(&r->limits, false, 0);
+    r->limits.stream = r->destination.kind == DESTINATION_STREAM;
     if (r->code == SAY_OK)
         receiver_loop(r);
     for (i = 0; i < r->n_senders; i++) {
         if (r->senders[i]->state != INCOMING_IDLE)
             receiver_close(r, r->senders[i]);
+    }
+    for (i = 0; i < r->n_senders; i++) {
         incoming_fini(r->senders[i]);
         free(r->senders[i]);
     }
+    limits_close(&r->limits);
     progress_clear(&r->progress);
     /* Without a count, a signal is the normal end, unless it interrupts a sender. */
     if (loop_code() != 0 && r->count != 0)

@@ -21,8 +21,9 @@
 #include "sluice/loop.h"
 #include "sluice/options.h"
 #include "sluice/perf/rates.h"
+#include "sluice/report/limit.h"
+#include "sluice/report/progress.h"
 #include "sluice/transfer/incoming.h"
-#include "sluice/transfer/progress.h"
 
 #define RECEIVER_INCOMING_MAX 128
 
@@ -53,6 +54,7 @@ struct receiver {
     bool accepting, short_of_memory;
     struct flow past; /* sum over connections that are closed */
     struct progress progress;
+    struct limits limits; /* while senders are served */
     struct rates rates;
     int code; /* exit code, the first that was not 0 */
 };

@@ -84,8 +84,9 @@ static void sender_take(struct sender *s)
 static uint64_t sender_next(const struct sender *s)
 {
     uint64_t rates = rates_next(&s->rates), bar = progress_next(&s->progress);
+    uint64_t limits = limits_next(&s->limits), next = rates < bar ? rates : bar;
 
-    return rates < bar ? rates : bar;
+    return next < limits ? next : limits;
 }
 
 static void sender_tick(struct sender *s)
@@ -98,12 +99,28 @@ static void sender_tick(struct sender *s)
     sluice_conn_stats(s->conn, &s->summary.stats);
     flow_add(&f, &s->summary.stats, true);
     rates_sample(&s->rates, now, &f);
+    if (now >= limits_next(&s->limits))
+        limits_sample(&s->limits, &s->summary.stats);
     progress_show(&s->progress, now,
                   &(struct progress_view){.name = s->current,
                                           .done_bytes = f.tx_bytes + s->resume.kept_bytes +
                                                         s->summary.there_bytes,
                                           .total_bytes = s->total_bytes,
-                                          .repeats = f.repeats});
+                                          .repeats = f.repeats,
+                                          .limit = limits_now(&s->limits)});
+}
+
+/* Waits until there is something to do. step: why there is nothing now. */
+static void sender_wait(struct sender *s, enum sender_step step)
+{
+    static const enum limits_wait waits[] = {[SENDER_FULL] = LIMITS_FLIGHT,
+                                             [SENDER_INPUT] = LIMITS_INPUT,
+                                             [SENDER_WAITS] = LIMITS_ANSWER,
+                                             [SENDER_DONE] = LIMITS_ANSWER};
+    uint64_t start = loop_now();
+
+    loop_wait_until(&s->loop, step == SENDER_INPUT ? s->source.fd : -1, sender_next(s));
+    limits_waited(&s->limits, waits[step], loop_now() - start);
 }
 
 static void sender_loop(struct sender *s)
@@ -128,7 +145,7 @@ static void sender_loop(struct sender *s)
                 sender_broken(s, err);
         }
         if (step != SENDER_WORKED)
-            loop_wait_until(&s->loop, step == SENDER_INPUT ? s->source.fd : -1, sender_next(s));
+            sender_wait(s, step);
         sender_take(s);
         sender_tick(s);
     }
@@ -261,9 +278,13 @@ int sender_run(struct sender *s, const struct sender_options *o)
     if (s->code == SAY_OK)
         s->code = sender_open(s);
     if (s->conn != NULL) {
+        limits_open(&s->limits, true, (uint64_t)s->n_slots * PACK_BYTES);
         if (s->status == 0)
             sender_loop(s);
         summary_take(&s->summary, s->conn);
+        limits_sample(&s->limits, &s->summary.stats);
+        memcpy(s->summary.limit_ns, s->limits.ns, sizeof s->limits.ns);
+        limits_close(&s->limits);
         sender_verdict(s);
         sender_report(s);
         sluice_conn_close(s->conn);

@@ -25,11 +25,12 @@
 #include "sluice/loop.h"
 #include "sluice/options.h"
 #include "sluice/perf/rates.h"
+#include "sluice/report/limit.h"
+#include "sluice/report/progress.h"
+#include "sluice/report/summary.h"
 #include "sluice/say.h"
 #include "sluice/transfer/copy.h"
 #include "sluice/transfer/pack.h"
-#include "sluice/transfer/progress.h"
-#include "sluice/transfer/summary.h"
 
 #define SENDER_SLOTS_MAX 64
 #define SENDER_ANSWERS   4 /* receives posted for what the receiver says */
@@ -118,6 +119,7 @@ struct sender {
     char current[256];    /* name of the file being sent, for the progress bar */
     struct summary summary;
     struct progress progress;
+    struct limits limits;
     struct rates rates;
 };
 

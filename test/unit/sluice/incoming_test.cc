@@ -13,8 +13,8 @@
 
 extern "C" {
 #include "sluice/loop.h"
-#include "sluice/transfer/incoming.h"
 #include "sluice/say.h"
+#include "sluice/transfer/incoming.h"
 }
 
 class Incoming : public testing::Test

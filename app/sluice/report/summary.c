@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The result of a transfer of files. */
-#include "sluice/transfer/summary.h"
+#include "sluice/report/summary.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -81,6 +81,17 @@ static const char *kept_text(const struct summary *s, char *out, size_t out_len)
     return out;
 }
 
+/* A transfer as short as a sample of its limits says little. */
+static void limit_say(const struct summary *s)
+{
+    char text[256];
+
+    if (s->end_ns - s->start_ns < LIMITS_INTERVAL_NS)
+        return;
+    limits_describe(text, sizeof text, s->limit_ns, s->sending, &s->stats);
+    say_note("%s", text);
+}
+
 void summary_say(const struct summary *s)
 {
     char bytes[32], rate[32], kept[64], peer[SLUICE_PEER_MAX + sizeof s->stats.peer];
@@ -97,6 +108,18 @@ void summary_say(const struct summary *s)
              summary_seconds(s), text_rate(rate, sizeof rate, summary_rate(s)),
              s->sending ? s->stats.tx_repeats : s->stats.rx_lost, s->sending ? "to" : "from",
              peer_text(s, peer, sizeof peer));
+    limit_say(s);
+}
+
+/* {"disk": seconds, ...} */
+static json_t *limits_json(const struct summary *s)
+{
+    json_t *j = json_object();
+    unsigned int i;
+
+    for (i = 0; i < LIMITS; i++)
+        json_object_set_new(j, limits_name((enum limit)i), json_real((double)s->limit_ns[i] / 1e9));
+    return j;
 }
 
 void summary_json(const struct summary *s, int exit_code, FILE *out)
@@ -123,6 +146,8 @@ void summary_json(const struct summary *s, int exit_code, FILE *out)
                   (json_int_t)t->rtt_ns, "unit_bytes", (json_int_t)t->unit_bytes, "cpu_seconds",
                   (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
                       (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6);
+    if (j != NULL)
+        json_object_set_new(j, "limited_seconds", limits_json(s));
     if (j != NULL && s->copy)
         json_object_set_new(j, "direction", json_string(s->sending ? "push" : "pull"));
     if (j != NULL && s->peer[0] != '\0')

@@ -9,6 +9,7 @@
 
 #include "client/sluice.h"
 #include "sluice/files/digest.h"
+#include "sluice/report/limit.h"
 
 struct summary {
     bool sending;
@@ -21,6 +22,7 @@ struct summary {
     uint64_t failed;
     uint64_t start_ns, end_ns;
     struct sluice_stats stats;
+    uint64_t limit_ns[LIMITS];  /* what limited this end for how long */
     char peer[SLUICE_PEER_MAX]; /* name of the peer whose key proved the connection; "": none */
     uint8_t hash[RECORD_HASH_BYTES]; /* of one file; of several: hash of their hashes, in order */
     struct digest *hashes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bar on the terminal while a transfer runs. Nothing is drawn if stderr is no terminal. */
+/* The bar on the terminal while a transfer runs, and what limits the transfer. Nothing is drawn if
+ * stderr is no terminal. */
 #ifndef SLUICE_COMMAND_PROGRESS_H
 #define SLUICE_COMMAND_PROGRESS_H
 
@@ -20,6 +21,7 @@ struct progress_view {
     uint64_t done_bytes;
     uint64_t total_bytes; /* 0: unknown */
     uint64_t repeats;
+    const char *limit; /* what limits the transfer now; "" if that is not known */
 };
 
 void progress_init(struct progress *p, bool quiet);

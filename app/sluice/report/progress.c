@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The bar on the terminal while a transfer runs. */
-#include "sluice/transfer/progress.h"
+#include "sluice/report/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static void progress_left(char *out, size_t out_len, const struct progress *p,
 void progress_show(struct progress *p, uint64_t now_ns, const struct progress_view *v)
 {
     char line[PROGRESS_COLUMNS_MAX * 2], tail[160], bytes[32], rate[32], left[32], name[80];
-    char bar[PROGRESS_COLUMNS_MAX + 1] = "", repeats[40] = "";
+    char bar[PROGRESS_COLUMNS_MAX + 1] = "", repeats[40] = "", limit[40] = "";
     double part = v->total_bytes == 0 ? 0 : (double)v->done_bytes / (double)v->total_bytes;
     int columns, room;
 
@@ -78,9 +78,11 @@ void progress_show(struct progress *p, uint64_t now_ns, const struct progress_vi
     progress_left(left, sizeof left, p, v);
     if (v->repeats > 0)
         snprintf(repeats, sizeof repeats, "  %" PRIu64 " repeated", v->repeats);
-    snprintf(tail, sizeof tail, "%10s %10s%s%s",
+    if (v->limit[0] != '\0')
+        snprintf(limit, sizeof limit, "  (%s)", v->limit);
+    snprintf(tail, sizeof tail, "%10s %10s%s%s%s",
              text_bytes(bytes, sizeof bytes, (double)v->done_bytes),
-             text_rate(rate, sizeof rate, p->rate_Bps), repeats, left);
+             text_rate(rate, sizeof rate, p->rate_Bps), repeats, left, limit);
     text_safe(name, columns / 3 < 79 ? (size_t)columns / 3 + 1 : 80, v->name);
     room = columns - (int)strlen(name) - (int)strlen(tail) - 10;
     if (v->total_bytes > 0 && room >= 10) {
