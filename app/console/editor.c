@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The console on a terminal. rdline of rte_cmdline reads lines and keeps their history; the grammar
- * completes words. rdline knows the keys of a VT100, and no characters but ASCII.
+ * The console on a terminal. libedit edits lines; history.c keeps them; the grammar completes
+ * words. Between libedit and the terminal stands key_next(): it reads the keys, in UTF-8 whatever
+ * the locale, and ends the console when stop_fd says so. What libedit does not know or should not
+ * do, it does not get.
  */
-#define ALLOW_EXPERIMENTAL_API /* rdline_new(), which has been there since 21.11 */
 #include <errno.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,44 +14,58 @@
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
+#include <wchar.h>
+#include <wctype.h>
 
-#include <cmdline_rdline.h>
+#include <histedit.h>
 
 #include "console/choices.h"
 #include "console/console.h"
+#include "console/history.h"
 
-#define LINE_BYTES 512 /* rdline drops what is beyond so many bytes; later releases take more */
-#define KEY_BYTES  8   /* of the longest key sequence that `keys` may have */
+#define LINE_CHARS (2 * GRAMMAR_LINE_MAX) /* what is typed beyond so many is dropped */
+#define KEY_BYTES  8                      /* of the longest key sequence that `keys` may have */
 #define CTRL_C     3
-#define CTRL_R     18
-#define CTRL_U     21
 #define ESCAPE     27
+#define REPLACED   0xfffd /* stands for what is not UTF-8 */
 
 struct editor {
     struct console *console;
     int (*run)(struct console *c, const char *line);
-    struct rdline *line;
+    EditLine *line;
+    struct history_file history;
     struct choices choices;
-    bool foreign; /* the line had bytes that rdline does not take */
-    bool mute;
+    locale_t utf8, before;   /* of this thread: while it edits; else */
+    bool dropped;            /* Ctrl-C has ended the line */
     char key[KEY_BYTES + 1]; /* the part of a key sequence that has come */
     size_t key_len;
-    /* Backward search in history for what was typed. */
-    bool seeking;
-    unsigned seek_from;
-    char sought[LINE_BYTES + 2];
+    mbstate_t character; /* the part of a character that has come */
+    const char *means;   /* the rest of what libedit gets for a key sequence */
+    char again;          /* a byte that is to be read again; 0: none */
 };
 
-/* Keys of more than one byte: what terminals send, and what rdline understands instead. */
+/* Keys of more than one byte: what terminals send, and what libedit gets instead. */
 static const struct {
     const char *key, *means;
 } keys[] = {
-    {"\033[A", "\033[A"},   {"\033OA", "\033[A"},   {"\033[B", "\033[B"},     {"\033OB", "\033[B"},
-    {"\033[C", "\033[C"},   {"\033OC", "\033[C"},   {"\033[D", "\033[D"},     {"\033OD", "\033[D"},
+    {"\033[A", "\020"},     {"\033OA", "\020"},     {"\033[B", "\016"},       {"\033OB", "\016"},
+    {"\033[C", "\006"},     {"\033OC", "\006"},     {"\033[D", "\002"},       {"\033OD", "\002"},
     {"\033[H", "\001"},     {"\033OH", "\001"},     {"\033[1~", "\001"},      {"\033[7~", "\001"},
     {"\033[F", "\005"},     {"\033OF", "\005"},     {"\033[4~", "\005"},      {"\033[8~", "\005"},
     {"\033[3~", "\033[3~"}, {"\033[1;5D", "\033b"}, {"\033[1;5C", "\033f"},   {"\033b", "\033b"},
     {"\033f", "\033f"},     {"\033d", "\033d"},     {"\033\177", "\033\177"},
+};
+
+/* What differs from libedit's keys: its key, and the name of its function or ours. */
+static const struct {
+    const char *key, *function;
+} bindings[] = {
+    {"^I", "choices"},
+    {"?", "choices-list"},
+    {"^C", "line-drop"},
+    {"^R", "ed-search-prev-history"},
+    {"^W", "ed-delete-prev-word"},
+    {"\\e[3~", "ed-delete-next-char"},
 };
 
 /* Globals, because signal handlers get no context. */
@@ -71,113 +87,89 @@ static void on_end(int number)
     raise(number);
 }
 
-/* ---- rdline's calls ----------------------------------------------------------------------- */
-
-static int char_write(struct rdline *line, char c)
+static struct editor *editor_of(EditLine *line)
 {
-    const struct editor *e = rdline_get_opaque(line);
+    struct editor *e = NULL;
 
-    return e->mute ? 0 : putchar(c);
+    el_get(line, EL_CLIENTDATA, &e);
+    return e;
 }
 
-/* Does nothing: a line is executed after rdline_char_in() has returned, when rdline may be called
- * again. */
-static void line_valid(struct rdline *line, const char *text, unsigned size)
+/* ---- libedit's calls ---------------------------------------------------------------------- */
+
+static char *prompt_of(EditLine *line)
 {
+    return (char *)(uintptr_t)editor_of(line)->console->prompt;
 }
 
-static int word_complete(struct rdline *line, const char *text, char *more, unsigned more_len,
-                         int *state)
+static unsigned char word_complete(EditLine *line, bool list)
 {
-    struct editor *e = rdline_get_opaque(line);
-    struct choices *ch = &e->choices;
+    struct choices *ch = &editor_of(line)->choices;
+    const LineInfo *at = el_line(line);
+    char text[GRAMMAR_LINE_MAX + 1], more[CHOICE_MAX + 2];
 
-    choices_find(ch, e->console, text);
-    if (ch->n == 0 && ch->hints[0] == 0) {
-        putchar('\a');
-        return 0;
-    }
-    choices_more(ch, more, more_len);
-    if (*state >= 0 && more[0] != 0) /* the key was Tab, not a question mark */
-        return RDLINE_RES_COMPLETE;
+    if (at->cursor - at->buffer > GRAMMAR_LINE_MAX)
+        return CC_ERROR;
+    snprintf(text, sizeof text, "%.*s", (int)(at->cursor - at->buffer), at->buffer);
+    choices_find(ch, editor_of(line)->console, text);
+    if (ch->n == 0 && ch->hints[0] == 0)
+        return CC_ERROR;
+    choices_more(ch, more, sizeof more);
+    if (!list && more[0] != 0)
+        return el_insertstr(line, more) == 0 ? CC_REFRESH : CC_ERROR;
     choices_print(ch);
-    rdline_redisplay(line);
-    return 0;
+    el_set(line, EL_REFRESH); /* all of it, below the list */
+    return CC_NORM;
 }
 
-/* ---- history ------------------------------------------------------------------------------ */
-
-static void history_add(struct editor *e, const char *line)
+static unsigned char on_tab(EditLine *line, int key)
 {
-    const char *last = rdline_get_history_item(e->line, 0);
-    size_t len = strcspn(line, "\n");
-
-    if (line[strspn(line, " \t\r\n")] == 0 ||
-        (last != NULL && strncmp(last, line, len) == 0 && last[len] == 0))
-        return;
-    rdline_add_history(e->line, line);
+    return word_complete(line, false);
 }
 
-/* Shows the next older line that contains what was typed. */
-static void history_seek(struct editor *e)
+static unsigned char on_question_mark(EditLine *line, int key)
 {
-    const char *found;
-    char text[LINE_BYTES + 2];
+    return word_complete(line, true);
+}
 
-    if (!e->seeking) {
-        snprintf(e->sought, sizeof e->sought, "%s", rdline_get_buffer(e->line));
-        e->sought[strcspn(e->sought, "\n")] = 0;
-        e->seek_from = 0;
-        e->seeking = true;
-    }
-    do
-        found = rdline_get_history_item(e->line, e->seek_from++);
-    while (found != NULL && strstr(found, e->sought) == NULL);
-    if (found == NULL) {
-        e->seeking = false; /* the next search begins at the newest line again */
-        putchar('\a');
-        return;
-    }
-    snprintf(text, sizeof text, "%s", found);
-    e->mute = true;
-    rdline_reset(e->line);
-    for (const char *c = text; *c != 0; c++)
-        rdline_char_in(e->line, *c);
-    e->mute = false;
-    rdline_redisplay(e->line);
+static unsigned char on_ctrl_c(EditLine *line, int key)
+{
+    editor_of(line)->dropped = true;
+    fputs("^C\n", stdout);
+    return CC_NEWLINE;
 }
 
 /* ---- keys --------------------------------------------------------------------------------- */
 
-/* Makes the terminal deliver each key at once; leaves its signals and its output as they are. */
-static bool terminal_raw(void)
+/* Puts the editor's modes back, which a shell has changed while the console was stopped. */
+static void on_resume(struct editor *e)
 {
-    struct termios raw = terminal;
-
-    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
-    raw.c_cc[VMIN] = 1;
-    raw.c_cc[VTIME] = 0;
-    return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+    el_set(e->line, EL_PREP_TERM, 0);
+    el_set(e->line, EL_PREP_TERM, 1);
+    el_set(e->line, EL_REFRESH);
 }
 
 /* Waits for a byte. False if the input has ended, or the console is to end. */
-static bool byte_read(const struct editor *e, char *byte)
+static bool byte_read(struct editor *e, char *byte)
 {
     for (;;) {
         struct pollfd p[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                              {.fd = e->console->stop_fd, .events = POLLIN}};
 
         fflush(stdout);
+        if (e->again != 0) {
+            *byte = e->again;
+            e->again = 0;
+            return true;
+        }
         if (interrupted != 0) {
             interrupted = 0;
-            fputs("^C", stdout);
             *byte = CTRL_C;
             return true;
         }
         if (resumed != 0) {
             resumed = 0;
-            terminal_raw();
-            rdline_redisplay(e->line);
+            on_resume(e);
             continue;
         }
         if (poll(p, 2, -1) >= 0)
@@ -185,15 +177,6 @@ static bool byte_read(const struct editor *e, char *byte)
         if (errno != EINTR)
             return false;
     }
-}
-
-static int bytes_in(struct editor *e, const char *bytes, size_t len)
-{
-    int rc = RDLINE_RES_SUCCESS;
-
-    for (size_t i = 0; i < len; i++)
-        rc = rdline_char_in(e->line, bytes[i]);
-    return rc;
 }
 
 /* Is `last` the last byte of a key that begins with Escape (ECMA-48, 5.4, and the keypad's)? */
@@ -204,105 +187,154 @@ static bool key_whole(const struct editor *e, char last)
     return e->key_len > 2 && (e->key[1] == 'O' || last >= '@');
 }
 
-/* Takes the bytes of keys that begin with Escape. rdline_char_in() would take the last byte of an
- * unknown key for text. */
-static int escape_in(struct editor *e, char byte)
+/* Takes the bytes of keys that begin with Escape. libedit would take the last byte of an unknown
+ * key for text. */
+static void escape_take(struct editor *e, char byte)
 {
     if (e->key_len < KEY_BYTES)
         e->key[e->key_len++] = byte;
     else
         e->key[0] = 0; /* too long to be known */
     if (!key_whole(e, byte))
-        return RDLINE_RES_SUCCESS;
+        return;
     e->key[e->key_len] = 0;
     e->key_len = 0;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (strcmp(keys[i].key, e->key) == 0)
-            return bytes_in(e, keys[i].means, strlen(keys[i].means));
-    putchar('\a');
-    return RDLINE_RES_SUCCESS;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (strcmp(keys[i].key, e->key) == 0) {
+            e->means = keys[i].means;
+            return;
+        }
+    }
+    el_beep(e->line);
 }
 
-/* Like rdline_char_in(), with more keys. */
-static int key_in(struct editor *e, char byte)
+/* Takes a byte of a character. False if the character is not complete. What is not UTF-8, or would
+ * control the terminal, shows as a replacement character, which no command takes. */
+static bool character_take(struct editor *e, char byte, wchar_t *out)
 {
-    if ((byte & 0x80) != 0) {
-        e->foreign = true;
-        putchar('\a');
-        return RDLINE_RES_SUCCESS;
+    size_t len = mbrtowc(out, &byte, 1, &e->character);
+
+    if (len == (size_t)-2)
+        return false;
+    if (len == (size_t)-1) {
+        memset(&e->character, 0, sizeof e->character);
+        *out = REPLACED;
+        if ((byte & 0x80) == 0)
+            e->again = byte; /* it has ended a character, and is one itself */
+    } else if ((byte & 0x80) != 0 && !iswprint((wint_t)*out)) {
+        *out = REPLACED;
     }
-    if (byte < ' ')
-        e->key_len = 0; /* a control byte ends a key that Escape began */
-    if (byte == CTRL_R) {
-        history_seek(e);
-        return RDLINE_RES_SUCCESS;
+    return true;
+}
+
+static bool line_full(const struct editor *e)
+{
+    const LineInfoW *line = el_wline(e->line);
+
+    return line->lastchar - line->buffer >= LINE_CHARS;
+}
+
+/* Gives libedit the next key. Returns 1, or 0 at the end of the input. */
+static int key_next(EditLine *line, wchar_t *out)
+{
+    struct editor *e = editor_of(line);
+    char byte;
+
+    for (;;) {
+        el_resize(line);
+        if (*e->means != 0) {
+            *out = *e->means++;
+            return 1;
+        }
+        if (!byte_read(e, &byte))
+            return 0;
+        if ((byte & 0x80) == 0 && byte < ' ')
+            e->key_len = 0; /* a control byte ends a key that Escape began */
+        if (mbsinit(&e->character) && (byte == ESCAPE || e->key_len > 0)) {
+            escape_take(e, byte);
+        } else if (character_take(e, byte, out)) {
+            if (*out < ' ' || *out == '\177' || !line_full(e))
+                return 1;
+            el_beep(line);
+        }
     }
-    e->seeking = false;
-    if (byte == ESCAPE || e->key_len > 0)
-        return escape_in(e, byte);
-    if (byte == CTRL_U) { /* erases all of the line */
-        e->foreign = false;
-        return bytes_in(e, "\001\013", 2);
-    }
-    return rdline_char_in(e->line, byte);
 }
 
 /* ---- life --------------------------------------------------------------------------------- */
 
+/* libedit takes the character set from the locale. */
+static void locale_begin(struct editor *e)
+{
+    e->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    if (e->utf8 != (locale_t)0)
+        e->before = uselocale(e->utf8);
+}
+
+static void locale_end(struct editor *e)
+{
+    if (e->utf8 == (locale_t)0)
+        return;
+    uselocale(e->before);
+    freelocale(e->utf8);
+}
+
 static bool editor_open(struct editor *e)
 {
-    e->line = rdline_new(char_write, line_valid, word_complete, e);
-    return e->line != NULL && tcgetattr(STDIN_FILENO, &terminal) == 0 && terminal_raw();
+    e->means = "";
+    if (!history_file_open(&e->history, e->console->program) ||
+        tcgetattr(STDIN_FILENO, &terminal) != 0)
+        return false;
+    e->line = el_init(e->console->program, stdin, stdout, stderr);
+    if (e->line == NULL)
+        return false;
+    el_set(e->line, EL_CLIENTDATA, e);
+    el_set(e->line, EL_PROMPT, prompt_of);
+    el_set(e->line, EL_EDITOR, "emacs");
+    el_set(e->line, EL_HIST, history, e->history.lines);
+    el_wset(e->line, EL_GETCFN, key_next);
+    el_set(e->line, EL_ADDFN, "choices", "Completes a word, or lists the choices", on_tab);
+    el_set(e->line, EL_ADDFN, "choices-list", "Lists what may follow", on_question_mark);
+    el_set(e->line, EL_ADDFN, "line-drop", "Drops the line", on_ctrl_c);
+    for (size_t i = 0; i < sizeof bindings / sizeof bindings[0]; i++)
+        el_set(e->line, EL_BIND, bindings[i].key, bindings[i].function, NULL);
+    /* Also while a command runs, keys are kept as they come. */
+    el_set(e->line, EL_SETTY, "-x", "-icanon", "-echo", "-iexten", NULL);
+    return true;
 }
 
 static void editor_close(struct editor *e)
 {
-    if (e->line != NULL)
+    if (e->line != NULL) {
         tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
-    rdline_free(e->line);
-}
-
-/* Executes the line in rdline's buffer, unless rdline has dropped a part of what was typed. */
-static int line_do(struct editor *e)
-{
-    char line[GRAMMAR_LINE_MAX + 1];
-
-    snprintf(line, sizeof line, "%s", rdline_get_buffer(e->line));
-    history_add(e, line);
-    if (strcspn(line, "\n") >= LINE_BYTES)
-        fprintf(stderr, "%s: a line longer than %d bytes; put it into a file, and load the file\n",
-                e->console->program, LINE_BYTES - 1);
-    else if (e->foreign)
-        fprintf(stderr,
-                "%s: only ASCII can be typed; complete other file names with Tab, or put the line "
-                "into a file, and load the file\n",
-                e->console->program);
-    else
-        return e->run(e->console, line);
-    return CONSOLE_WORDS;
+        /* else el_end() would set the modes, too, and drop what has been typed since */
+        el_set(e->line, EL_EDITMODE, 0);
+        el_end(e->line);
+    }
+    history_file_close(&e->history);
 }
 
 static int editor_lines(struct editor *e)
 {
-    int code = CONSOLE_OK;
-    char byte;
+    char line[2 * GRAMMAR_LINE_MAX];
+    int code, len;
+    const char *typed;
 
-    rdline_newline(e->line, e->console->prompt);
-    while (byte_read(e, &byte)) {
-        int rc = key_in(e, byte);
-
-        if (rc == RDLINE_RES_EOF)
-            break;
-        if (byte == CTRL_C)
-            e->foreign = false;
-        if (rc != RDLINE_RES_VALIDATED)
+    for (;;) {
+        e->dropped = false;
+        typed = el_gets(e->line, &len);
+        if (e->dropped)
             continue;
+        if (typed == NULL)
+            break;
+        snprintf(line, sizeof line, "%s", typed); /* still too long for the grammar, if cut */
+        len = (int)strlen(line);
+        while (len > 0 && strchr(" \n", line[len - 1]) != NULL) /* completion adds blanks */
+            line[--len] = 0;
+        history_file_add(&e->history, line);
         fflush(stdout);
-        code = line_do(e);
-        e->foreign = false;
+        code = e->run(e->console, line);
         if (e->console->quit || code == CONSOLE_GONE)
             return code == CONSOLE_GONE ? code : CONSOLE_OK;
-        rdline_newline(e->line, e->console->prompt);
     }
     putchar('\n');
     return CONSOLE_OK;
@@ -321,6 +353,7 @@ int editor_talk(struct console *c, int (*run)(struct console *c, const char *lin
         return CONSOLE_LOCAL;
     e->console = c;
     e->run = run;
+    locale_begin(e);
     if (editor_open(e)) {
         for (int i = 0; signals && i < 4; i++)
             sigaction(numbers[i], i < 2 ? &mine : &last, &before[i]);
@@ -331,6 +364,7 @@ int editor_talk(struct console *c, int (*run)(struct console *c, const char *lin
         fprintf(stderr, "%s: this terminal cannot be used; pipe the commands in\n", c->program);
     }
     editor_close(e);
+    locale_end(e);
     free(e);
     return code;
 }

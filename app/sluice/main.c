@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_version.h>
-
 #include "client/sluice.h"
 #include "sluice/command.h"
 #include "sluice/complete.h"
@@ -31,7 +29,7 @@ static const char help[] =
     "  key generate|public|shared [FILE]        make a host's key, or one that two share\n"
     "\n"
     "  -h, --help                               show this help\n"
-    "      --version                            show the versions of sluice and DPDK\n"
+    "      --version                            show the version\n"
     "\"sluice COMMAND --help\" shows the options of a command.\n"
     "\n"
     "Examples (of two lines, first the receiver, 10.0.0.1, then the sender):\n"
@@ -71,7 +69,7 @@ int main(int argc, char **argv)
         return say_flush();
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("sluice %s, %s\n", sluice_version(), rte_version());
+        printf("sluice %s\n", sluice_version());
         return say_flush();
     }
     if (strcmp(argv[1], "complete") == 0)

@@ -114,7 +114,7 @@ def terminal(testbed: Testbed, context: Context) -> None:
     t.expect(r"load /etc/hostname")
     t.expect(r"/etc/hostname:1: word 1")
     t.type("x" * 3000 + "\n")
-    t.expect(r"a line longer than 511 bytes")
+    t.expect(r"a line of 3000 bytes is longer than 2048; shorten it")
     t.expect(PROMPT)
     t.type("quit\n")
     left(t, daemon)
@@ -141,17 +141,85 @@ def keys(testbed: Testbed, context: Context) -> None:
     gives("show wor\x1bzke\x1b[15~r\x1b[1;2;3;4;5;6Zs\n", "LCORE")  # unknown keys do nothing
     gives("show workers\x1b\n", "LCORE")  # an unfinished key sequence
     gives("show workers\x1b[1\n", "LCORE")
-    gives("load /tmp/\u00fc\n", "only ASCII can be typed")
-    gives("load /tmp/\u00fc\x15show workers\n", "LCORE")
-    gives("show workers\n", "LCORE")  # the error concerned one line only
-    gives("x" * 511 + "\n", "word 1")
-    gives("x" * 513 + "\n", "a line longer than 511 bytes")
+    gives("load /nonexistent/\u00fc\u65e5\U0001f600\n", "/nonexistent/\u00fc\u65e5\U0001f600: No such file")
+    gives("load /nonexistent/\u00e4\u65e5\x7fz\x1b[D\x1b[D\x1b[3~\n", "/nonexistent/z: No such file")  # whole characters
+    gives("load /nonexistent/\u0085\n", "/nonexistent/\ufffd: No such file")  # would control the terminal
+    t.type_bytes(b"load /nonexistent/\xff\xe6\x97\n")  # not UTF-8, and the newline ends a character
+    t.expect("/nonexistent/\ufffd\ufffd: No such file")
+    t.expect(PROMPT)
+    gives("x" * 2048 + "\n", "word 1")
+    gives("x" * 2049 + "\n", "a line of 2049 bytes is longer than 2048")
+    gives("\x1b[A\x7f\n", "word 1")  # too long, but not lost
     os.kill(t.popen.pid, signal.SIGSTOP)
     os.kill(t.popen.pid, signal.SIGCONT)
     gives("show workers\n", "LCORE")
     t.type("show wor")
     os.kill(t.popen.pid, signal.SIGTERM)
     left(t, daemon, -signal.SIGTERM)
+
+
+def remembers(testbed: Testbed, command: list[str]) -> None:
+    """A console takes a line of 2000 bytes, in UTF-8, on a terminal with fewer rows; what was typed is there the next
+    time, also what another console was told at once; and only so much is kept."""
+    state = testbed.path("state")
+    kept = os.path.join(state, "sluice/sluice.history")
+
+    def opened(folder: str = state) -> Terminal:
+        t = Terminal(testbed, command, columns=80, env={"XDG_STATE_HOME": folder})
+        t.expect(PROMPT)
+        return t
+
+    def gives(t: Terminal, typed: str, expected: str) -> None:
+        t.type(typed)
+        t.expect(expected)
+        t.expect(PROMPT)
+
+    def left(t: Terminal) -> None:
+        t.type("\x04")
+        if t.wait() != 0:
+            raise TestbedError(f"status {t.popen.returncode}")
+
+    def lines() -> list[str]:
+        with open(kept, encoding="utf-8") as f:
+            return f.read().splitlines()
+    path = testbed.path("\u00fc\u65e5\U0001f600.cmd")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("show workers\n")
+    blanks = 2000 - len(f"load {path}".encode())
+    long = f"load {os.path.dirname(path)}{'/.' * (blanks // 2)}{'/' * (blanks % 2)}/{os.path.basename(path)}"
+    if len(long.encode()) != 2000:
+        raise TestbedError(f"the line has {len(long.encode())} bytes")
+    one, other = opened(), opened()
+    gives(one, long + "\n", "LCORE")
+    gives(other, "show capacity\n", "CEILING")
+    gives(one, "show  neigh \n", "ADDRESS")
+    gives(one, "show  neigh\n", "ADDRESS")
+    left(one)
+    left(other)
+    if lines() != [long, "show capacity", "show  neigh"] or os.stat(kept).st_mode & 0o777 != 0o600:
+        raise TestbedError(f"{kept} has mode {os.stat(kept).st_mode:o} and {lines()}")
+    t = opened()
+    gives(t, "\x1b[A" * 3 + "\n", "LCORE")
+    gives(t, "\x10\x10" + "\x7f" * 5 + "neigh\n", "ADDRESS")  # "show  neigh", as typed before
+    left(t)
+    with open(kept, "a", encoding="latin-1") as more:
+        more.write("\x1b[2J\xff\n" + "".join(f"show neigh {i}\n" for i in range(2001)))
+    t = opened()
+    gives(t, "\x10\n", 'word 3, "2000"')
+    left(t)
+    if lines() != [f"show neigh {i}" for i in range(1001, 2001)]:
+        raise TestbedError(f"{len(lines())} lines are kept: {lines()[:2]} to {lines()[-2:]}")
+    t = opened("/proc/nonexistent")  # there is history, but no file
+    gives(t, "show workers\n", "LCORE")
+    gives(t, "\x10\n", "LCORE")
+    left(t)
+
+
+@scene("console: lines of 2000 bytes, and a history that outlives it", company=True)
+def remembered(testbed: Testbed, context: Context) -> None:
+    daemon = alone(testbed, context).start()
+    remembers(testbed, daemon.command("console"))
+    daemon.stop()
 
 
 @scene("console: 50,000 random keys on a terminal", company=True)

@@ -38,7 +38,8 @@ class Terminal:
         self.popen = subprocess.Popen([str(a) for a in args], stdin=self.other, stdout=self.other,
                                       stderr=self.other, start_new_session=True,
                                       preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-                                      env={**os.environ, "TERM": "xterm", **(env or {})})
+                                      env={**os.environ, "TERM": "xterm",
+                                           "XDG_STATE_HOME": testbed.path("state"), **(env or {})})
         testbed.undo(self.close)
 
     def close(self) -> None:
@@ -75,7 +76,10 @@ class Terminal:
     def type(self, text: str, timeout_s: float = 30) -> None:
         """Types text, and reads meanwhile: a program that cannot write does not read, either. Raises
         TestbedError if the terminal is full and the program has ended or does not read."""
-        left, end = text.encode(), time.monotonic() + timeout_s
+        self.type_bytes(text.encode(), timeout_s)
+
+    def type_bytes(self, left: bytes, timeout_s: float = 30) -> None:
+        end = time.monotonic() + timeout_s
         while left:
             if select.select([], [self.fd], [], 0.1)[1]:
                 left = left[os.write(self.fd, left):]
