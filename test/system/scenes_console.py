@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The daemon's console, from a terminal, a pipe, a file and a shell, and the one of `sluiced -i`."""
+import glob
 import json
 import os
 import random
@@ -8,13 +9,14 @@ import signal
 import subprocess
 from typing import Any
 
-from .harness import Context, TestbedError, perf, scene
+from .harness import Context, TestbedError, perf, scene, sh
 from testbed.daemon import Daemon, memif
 from testbed.pair import ADDR_A, ADDR_B, memif_pair, pair_cpus, station
 from testbed.process import Testbed, until
 from testbed.terminal import Terminal
 
 PROMPT = r"sluice> "
+TREE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 
 
 def run(daemon: Daemon, *args: str, stdin: str | None = None, timeout_s: float = 60,
@@ -219,6 +221,47 @@ def remembers(testbed: Testbed, command: list[str]) -> None:
 def remembered(testbed: Testbed, context: Context) -> None:
     daemon = alone(testbed, context).start()
     remembers(testbed, daemon.command("console"))
+    daemon.stop()
+
+
+@scene("console: of a client that is built where there is no DPDK", company=True)
+def client(testbed: Testbed, context: Context) -> None:
+    """DPDK is hidden: pkg-config finds the other packages only, and no other way leads to DPDK's headers."""
+    found = testbed.path("pkgconfig")
+    os.mkdir(found)
+    for name in ("libedit", "jansson", "libcrypto", "libxxhash"):
+        folder = sh("pkg-config", "--variable=pcfiledir", name).strip()
+        os.symlink(os.path.join(folder, f"{name}.pc"), os.path.join(found, f"{name}.pc"))
+    build, installed = testbed.path("build"), testbed.path("installed")
+
+    def run_meson(*words: str, status: int = 0) -> str:
+        done = subprocess.run(["meson", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False, timeout=500, env={**os.environ, "PKG_CONFIG_LIBDIR": found, "DESTDIR": installed})
+        if done.returncode != status:
+            raise TestbedError(f"meson {' '.join(words)}: status {done.returncode}\n{done.stdout[-3000:]}")
+        return done.stdout
+    setup = ("setup", "--prefix=/usr", "-Dpython=disabled", "-Dtests=false", build, TREE)
+    if "-Ddaemon=false -Dlab=false" not in run_meson(*setup, status=1):
+        raise TestbedError("without DPDK, meson does not say how to build the client")
+    run_meson(*setup, "-Ddaemon=false", "-Dlab=false")
+    with open(os.path.join(build, "meson-logs/meson-log.txt"), encoding="utf-8") as f:
+        if "libdpdk" in f.read():
+            raise TestbedError("meson has looked for DPDK")
+    run_meson("compile", "-C", build)
+    run_meson("install", "-C", build)
+    program = os.path.join(installed, "usr/bin/sluice")
+    libraries = [program, *glob.glob(os.path.join(installed, "usr/lib/**/libsluice.so"), recursive=True)]
+    needed = [sh("ldd", x) for x in libraries]
+    if len(needed) != 2 or "libedit" not in needed[0] or any("librte" in x or "not found" in x for x in needed):
+        raise TestbedError(f"{libraries} need {needed}")
+    others = [x for x in glob.glob(os.path.join(installed, "usr/**"), recursive=True)
+              if re.search(r"/bin/sluice.|/systemd/|/(sysusers|rules)\.d/|/man/man8/|-lab|/(grafana|prometheus)/", x)]
+    if others:
+        raise TestbedError(f"installed, but not of the client: {others}")
+    if "sluice COMMAND" not in sh(program, "--help"):
+        raise TestbedError(sh(program, "--help"))
+    daemon = alone(testbed, context).start()
+    remembers(testbed, [program, "console", "--socket", daemon.socket])
     daemon.stop()
 
 
