@@ -435,7 +435,7 @@ end
 -- The least length of each type, and what shows the rest. If not every greater length is allowed: the
 -- only one that is.
 local bodies = {
-    [FIRST] = { FIRST_BYTES, first_dissect, FIRST_BYTES },
+    [FIRST] = { FIRST_BYTES, first_dissect },
     [DATA] = { DATA_BYTES, data_dissect },
     [CNTL] = { CNTL_BYTES, cntl_dissect },
     [RCNTL] = { RCNTL_BYTES, rcntl_dissect, RCNTL_PROVEN_BYTES },
@@ -666,6 +666,9 @@ function sluice.dissector(tvb, pinfo, root)
     local sealed = tvb(4, 4):uint() ~= 0
     if sealed then
         len = len - TRAILER_BYTES
+    end
+    if kind == FIRST then -- what is behind it, and its trailer, is padding
+        len = math.min(len, FIRST_BYTES)
     end
     local text = types[kind] .. " " .. body_dissect(kind, tvb, len, tree, pinfo)
     if sealed and len >= HEADER_BYTES then

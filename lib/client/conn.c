@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "client/probe.h"
 #include "client/state.h"
 
 #define CONN_PEERS_MAX 8 /* addresses tried per name */
@@ -85,20 +86,18 @@ static int conn_open(struct sluice_conn *c, struct protocol_submission *e, enum 
     return 0;
 }
 
-int sluice_connect(struct sluice *s, const char *host_port, uint32_t flags, uint64_t user,
-                   struct sluice_conn **conn)
+/* Opens a connection; the caller has set what e says besides the peer. */
+static int conn_connect(struct sluice *s, const char *host_port, struct protocol_submission *e,
+                        uint64_t user, struct sluice_conn **conn)
 {
     struct protocol_request q = {.type = PROTOCOL_ROUTE};
     struct protocol_reply a;
-    struct protocol_submission e = {0};
     uint8_t peers[CONN_PEERS_MAX][16];
     struct sluice_conn *c;
     uint16_t port;
     int i, n, err = -EHOSTUNREACH;
 
     *conn = NULL;
-    if ((flags & ~(uint32_t)SLUICE_GO_BACK_N) != 0)
-        return client_fail(s, -EINVAL, "unknown flag in 0x%x", flags);
     n = client_resolve(s, host_port, peers, CONN_PEERS_MAX, &port);
     if (n < 0)
         return n;
@@ -113,10 +112,29 @@ int sluice_connect(struct sluice *s, const char *host_port, uint32_t flags, uint
     c = conn_new(s, a.u.channel);
     if (c == NULL)
         return s->gone ? -ENOTCONN : s->free_count == 0 ? -EMFILE : -ENOMEM;
-    memcpy(e.u.connect.peer, peers[i - 1], sizeof e.u.connect.peer);
-    e.u.connect.service = port;
-    e.flags = (flags & SLUICE_GO_BACK_N) != 0 ? PROTOCOL_GO_BACK_N : 0;
-    return conn_open(c, &e, PROTOCOL_CONNECT, user, conn);
+    memcpy(e->u.connect.peer, peers[i - 1], sizeof e->u.connect.peer);
+    e->u.connect.service = port;
+    return conn_open(c, e, PROTOCOL_CONNECT, user, conn);
+}
+
+int sluice_connect(struct sluice *s, const char *host_port, uint32_t flags, uint64_t user,
+                   struct sluice_conn **conn)
+{
+    struct protocol_submission e = {.flags =
+                                        (flags & SLUICE_GO_BACK_N) != 0 ? PROTOCOL_GO_BACK_N : 0};
+
+    *conn = NULL;
+    if ((flags & ~(uint32_t)SLUICE_GO_BACK_N) != 0)
+        return client_fail(s, -EINVAL, "unknown flag in 0x%x", flags);
+    return conn_connect(s, host_port, &e, user, conn);
+}
+
+int client_probe(struct sluice *s, const char *host_port, uint32_t packet_bytes,
+                 struct sluice_conn **conn)
+{
+    struct protocol_submission e = {.u.connect.first_bytes = packet_bytes};
+
+    return conn_connect(s, host_port, &e, 0, conn);
 }
 
 int sluice_accept(struct sluice *s, uint16_t port, uint32_t channel, uint64_t user,

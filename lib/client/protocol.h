@@ -172,8 +172,9 @@ struct protocol_piece {
 struct protocol_connect {
     uint8_t peer[16];
     uint16_t service;
-    uint16_t udp_port; /* of the peer's host; 0: the default */
-    uint8_t zero[28];
+    uint16_t udp_port;    /* of the peer's host; 0: the default */
+    uint32_t first_bytes; /* CONNECT: pad FIRST to an IP packet of so many */
+    uint8_t zero[24];
 };
 
 struct protocol_submission {

@@ -46,6 +46,8 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
     if (addr_is_unset(&op->peer) || addr_is_multicast(&op->peer) || family < 0 ||
         op->service == 0 || addr_equal(&op->peer, &h->cfg.address[family]))
         return -EINVAL;
+    if (op->first_bytes > h->cfg.mtu)
+        return -EMSGSIZE;
     if (route_hop(h, family, &op->peer) == NULL)
         return -EHOSTUNREACH;
     if (claim_yields(h, &h->cfg.address[family]))
@@ -61,6 +63,7 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
     c->handshake.done.user = op->user;
     c->peer = op->peer;
     c->service = op->service;
+    c->handshake.first_bytes = op->first_bytes;
     c->route = (struct frame_route){
         .src_mac = h->cfg.mac,
         .vlan = h->cfg.vlan,

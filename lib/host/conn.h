@@ -139,6 +139,7 @@ struct conn_handshake {
     uint32_t allowance; /* until proven: bytes that we may still send to the peer, no more than it
                            sent to us */
     uint64_t begun_at, first_at; /* when the handshake began; when FIRST, CNTL or END is repeated */
+    uint32_t first_bytes;        /* FIRST is an IP packet of so many bytes at least */
     uint32_t tries;              /* how often FIRST, CNTL or END was repeated */
     uint64_t cookie; /* the cookie that an acceptor under pressure wants in a repeated FIRST */
     struct conn_event done; /* completion of CONNECT or ACCEPT */

@@ -239,6 +239,7 @@ struct host_connect {
     uint16_t peer_port; /* UDP; 0: WIRE_UDP_PORT */
     uint16_t service;
     bool go_back_n;
+    uint32_t first_bytes;    /* FIRST is padded to an IP packet of so many, if it is shorter */
     uint64_t first_rate_Bps; /* 0: the host's default */
     uint64_t first_burst_bytes;
     uint64_t owner; /* returned with every completion of the connection */
@@ -247,7 +248,8 @@ struct host_connect {
 
 /* Returns the connection's number (>= 0), or -ENOSPC, -EINVAL (peer unset, ourselves, or of a
  * family in which we have no address), -EHOSTUNREACH (off-link and no gateway), -EADDRNOTAVAIL
- * (another station has our address: host_claim()), -EACCES (security is required, and no key is
+ * (another station has our address: host_claim()), -EMSGSIZE (first_bytes is more than the port's
+ * MTU), -EACCES (security is required, and no key is
  * known for this peer). Sends and receives may be posted at once. */
 int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now);
 

@@ -229,6 +229,8 @@ bool security_admit(struct host *h, const struct frame *f, const struct wire_hea
     }
     *inner = *f;
     inner->payload_len -= WIRE_TRAILER_BYTES;
+    if (w->type == WIRE_FIRST) /* what is behind its trailer is padding */
+        inner->payload_len = RTE_MIN(inner->payload_len, WIRE_FIRST_BYTES);
     return true;
 }
 

@@ -25,18 +25,19 @@ static struct rte_mbuf *head_alloc(struct host *h)
     return m;
 }
 
-/* Fills m with one small packet, with its checksum. */
+/* Fills m with one small packet and the headers for pad bytes of 0 behind it, with its checksum, to
+ * which the zeros add nothing. */
 static void packet_fill(struct host *h, struct rte_mbuf *m, const struct frame_route *route,
-                        const uint8_t *payload, uint32_t len)
+                        const uint8_t *payload, uint32_t len, uint32_t pad)
 {
     uint16_t head = frame_header_len(route);
     uint8_t *p = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(head + len));
 
     CHECK(p != NULL);
-    frame_put(p, route, len);
+    frame_put(p, route, len + pad);
     memcpy(p + head, payload, len);
     if (h->cfg.tx_sum != HOST_SUM_NONE)
-        frame_set_udp_sum(p, route, len, frame_sum(payload, len));
+        frame_set_udp_sum(p, route, len + pad, frame_sum(payload, len));
 }
 
 /* One small packet in one mbuf. NULL if there is no mbuf. */
@@ -46,7 +47,7 @@ struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, cons
     struct rte_mbuf *m = head_alloc(h);
 
     if (m != NULL)
-        packet_fill(h, m, route, payload, len);
+        packet_fill(h, m, route, payload, len, 0);
     return m;
 }
 
@@ -133,10 +134,11 @@ static bool unit_chain(struct host *h, struct rte_mbuf *m, const struct vt_unit 
     return last != NULL;
 }
 
-/* One more buffer at the end of a chain; NULL if there is none. */
-static struct rte_mbuf *chain_grow(struct host *h, struct rte_mbuf *m, struct rte_mbuf *last)
+/* One more buffer of this pool at the end of a chain; NULL if there is none. */
+static struct rte_mbuf *chain_grow(struct rte_mempool *pool, struct rte_mbuf *m,
+                                   struct rte_mbuf *last)
 {
-    last->next = rte_pktmbuf_alloc(h->cfg.copy_pool);
+    last->next = rte_pktmbuf_alloc(pool);
     m->nb_segs += last->next != NULL;
     return last->next;
 }
@@ -147,7 +149,7 @@ static bool trailer_copy(struct host *h, struct rte_mbuf *m, struct table_entry 
     struct rte_mbuf *last = rte_pktmbuf_lastseg(m);
 
     if (rte_pktmbuf_tailroom(last) < WIRE_TRAILER_BYTES)
-        last = chain_grow(h, m, last);
+        last = chain_grow(h->cfg.copy_pool, m, last);
     if (last == NULL)
         return false;
     seal_data_end(&h->table, e, rte_pktmbuf_mtod_offset(last, uint8_t *, last->data_len));
@@ -176,7 +178,7 @@ static bool unit_copy(struct host *h, struct rte_mbuf *m, const struct vt_unit *
             uint8_t *to = rte_pktmbuf_mtod_offset(last, uint8_t *, last->data_len);
 
             if (n == 0) {
-                last = chain_grow(h, m, last);
+                last = chain_grow(h->cfg.copy_pool, m, last);
                 if (last == NULL)
                     return false;
                 continue;
@@ -349,6 +351,64 @@ static uint32_t first_build(struct host *h, struct conn *c, uint8_t *p, uint32_t
     return wire_put_first(p, &v);
 }
 
+/* Where the mbufs of a padded FIRST come from. A frame of one buffer suits each port; a port to
+ * which payload is attached takes several, and need not have such buffers. */
+static struct rte_mempool *pad_pool(const struct host *h)
+{
+    return h->cfg.tx_attach ? h->cfg.head_pool : h->cfg.copy_pool;
+}
+
+/* How many bytes a FIRST of len lacks of what the connection wants. */
+static uint32_t pad_len(const struct conn *c, uint32_t len)
+{
+    uint32_t link = c->route.vlan == FRAME_VLAN_NONE ? 14 : 18;
+    uint32_t packet = frame_header_len(&c->route) - link + len;
+
+    return c->handshake.first_bytes > packet ? c->handshake.first_bytes - packet : 0;
+}
+
+/* Appends zeros to m. False if there is no mbuf. */
+static bool pad_append(struct host *h, struct rte_mbuf *m, uint32_t pad)
+{
+    struct rte_mbuf *last = m;
+
+    while (pad > 0) {
+        uint16_t n = (uint16_t)RTE_MIN(pad, (uint32_t)rte_pktmbuf_tailroom(last));
+
+        if (n == 0) {
+            last = chain_grow(pad_pool(h), m, last);
+            if (last == NULL)
+                return false;
+            continue;
+        }
+        memset(rte_pktmbuf_mtod_offset(last, uint8_t *, last->data_len), 0, n);
+        last->data_len = (uint16_t)(last->data_len + n);
+        m->pkt_len += n;
+        pad -= n;
+    }
+    return true;
+}
+
+/* The same FIRST with its padding, in other mbufs. NULL if there are none: it is repeated. */
+static struct rte_mbuf *first_pad(struct host *h, struct rte_mbuf *m, const struct conn *c,
+                                  const uint8_t *payload, uint32_t len)
+{
+    uint32_t pad = pad_len(c, len);
+
+    if (pad_pool(h) != h->cfg.head_pool) {
+        rte_pktmbuf_free(m);
+        m = rte_pktmbuf_alloc(pad_pool(h));
+    }
+    if (m != NULL) {
+        packet_fill(h, m, &c->route, payload, len, pad);
+        if (pad_append(h, m, pad))
+            return m;
+        rte_pktmbuf_free(m);
+    }
+    host_count(h, COUNT_tx_no_mbuf);
+    return NULL;
+}
+
 /*
  * Builds FIRST or CNTL, whichever the connection wants. NULL if nothing can be sent now; *stuck:
  * mbufs have run out, and all is still wanted. (The mbuf is taken first: a CNTL that is built but
@@ -410,7 +470,9 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
     c->route.ecn = FRAME_ECN_NOT;
     if (e != NULL)
         len = security_seal(h, e, &c->route, bytes, len);
-    packet_fill(h, m, &c->route, bytes, len);
+    if (first && pad_len(c, len) > 0)
+        return first_pad(h, m, c, bytes, len);
+    packet_fill(h, m, &c->route, bytes, len, 0);
     return m;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* FIRST: opens a connection. Bytes 72 .. 191 are padding, and reserved: written as 0, not read. */
+/* FIRST: opens a connection. Bytes 72 .. 191 are padding, and reserved: written as 0, not read. So
+ * are bytes beyond. */
 #include "wire/packet.h"
 
 #include <string.h>
@@ -17,8 +18,6 @@ enum wire_verdict wire_parse_first(const uint8_t *p, uint32_t len, struct wire_f
         return v;
     if (len < WIRE_FIRST_BYTES)
         return WIRE_SHORT;
-    if (len > WIRE_FIRST_BYTES)
-        return WIRE_BAD_LENGTH;
     out->initial_request = bytes_get_u32(p + 16);
     out->unit_max = bytes_get_u32(p + 20);
     out->service = bytes_get_u16(p + 24);

@@ -206,7 +206,10 @@ class Endpoint:
         association = self.keys.associations.get(header.association) if self.keys is not None else None
         if association is None:
             raise Unreadable("an association that is not known")
-        return association.open(heard.data, self.ends(heard.source, False)), association
+        data = heard.data
+        if header.kind == wire.FIRST:  # what is behind its trailer is padding
+            data = data[:wire.FIRST_BYTES + TRAILER_BYTES]
+        return association.open(data, self.ends(heard.source, False)), association
 
     # ---- connections -----------------------------------------------------------------------------
 

@@ -124,7 +124,7 @@ class First(_Packet):
     @classmethod
     def parse(cls, data: bytes) -> "First":
         found = cls._read(data)
-        expect(len(data) == FIRST_BYTES, "bad_length")
+        expect(len(data) >= FIRST_BYTES, "short")  # what is behind it is padding
         expect(found.service != 0 and UNIT_MIN <= found.unit_max <= UNIT_MAX and found.rate_req <= RATE_MAX and
                found.burst_req < 1 << 32, "bad_field")
         return found

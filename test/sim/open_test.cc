@@ -4,7 +4,10 @@
 // moves, echo).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <vector>
 
 extern "C" {
 #include "wire/neigh.h"
@@ -75,6 +78,56 @@ TEST_F(Open, NoMoreIsAnsweredThanWasSaid)
     EXPECT_LE(heard, said);
     EXPECT_EQ(p.info().state, HOST_CLOSED) << "a connection without a peer stays open";
     EXPECT_EQ(status(p, HOST_SEND, 20), -ETIMEDOUT);
+}
+
+// A FIRST is as long as it was asked to be, each time that it is repeated, and what pads it is 0.
+TEST_F(Open, FirstIsPadded)
+{
+    for (bool ipv6 : {false, true}) {
+        for (uint32_t asked : {100u, 1437u, 1500u}) {
+            PeerOptions o;
+            o.ipv6 = ipv6;
+            Peer p(o);
+            struct host_connect op = {};
+            op.peer = p.route.src;
+            op.peer_port = p.route.sport;
+            op.service = 9;
+            op.first_bytes = o.mtu + 1u;
+            EXPECT_EQ(host_connect(p.h(), &op, p.now()), -EMSGSIZE);
+            op.first_bytes = asked;
+            ASSERT_GE(host_connect(p.h(), &op, p.now()), 0);
+            ASSERT_TRUE(p.until([&] { return p.heard_type(WIRE_FIRST) >= 3; }));
+            for (const Heard &x : p.heard) {
+                if (x.type != WIRE_FIRST)
+                    continue;
+                const uint32_t headers = (ipv6 ? 40 : 20) + 8;
+                const uint8_t *payload = x.bytes.data() + x.frame.payload_off;
+                EXPECT_EQ(x.frame.payload_len + headers,
+                          std::max(asked, uint32_t(WIRE_FIRST_BYTES) + headers));
+                EXPECT_EQ(std::count(payload + WIRE_FIRST_BYTES, payload + x.frame.payload_len, 0),
+                          x.frame.payload_len - WIRE_FIRST_BYTES);
+                EXPECT_TRUE(frame_udp_sum_ok(x.bytes.data(), &x.frame,
+                                             frame_sum(payload, x.frame.payload_len)));
+            }
+        }
+    }
+}
+
+// Padding, whatever it holds, changes nothing.
+TEST_F(Open, PaddedFirstIsTaken)
+{
+    Peer p;
+    wire_first v = {};
+    std::vector<uint8_t> bytes(WIRE_FIRST_BYTES + 1000, 0x5a);
+
+    v.h.key = p.own_key;
+    v.unit_max = 1400;
+    v.service = 9; // nobody listens there
+    wire_put_first(bytes.data(), &v);
+    p.say_bytes(bytes.data(), static_cast<uint32_t>(bytes.size()));
+    p.run(kMs);
+    EXPECT_EQ(p.heard_flags(WIRE_END), 1u);
+    EXPECT_EQ(p.drops(), p.counter("drop_no_listener"));
 }
 
 TEST_F(Open, EarlyDataOfBothSides)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """sluice ping and doctor --peer: is a daemon there, and if not, why?"""
 import json
+import os
+import random
 import re
 import signal
 import subprocess
@@ -8,7 +10,7 @@ from typing import Any
 
 from .harness import Context, TestbedError, scene
 from testbed.daemon import Daemon
-from testbed.pair import ADDR_B, memif_pair
+from testbed.pair import ADDR6_B, ADDR_B, memif_pair, veth_pair
 from testbed.process import Testbed, until
 
 PEER = 4  # exit status: no answer
@@ -88,5 +90,57 @@ def ping_refused(testbed: Testbed, context: Context) -> None:
     b.peers = re.sub(r"public_key = .*", "public_key = hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=", b.peers)
     b.reload()
     _silent(a, ADDR_B, "does not answer our handshake|nothing comes back under the keys", "the other's public_key")
+    for daemon in (a, b):
+        daemon.stop()
+
+
+MTU, ETHERNET_BYTES = 9000, 14
+
+
+def _size(daemon: Daemon, host: str, expected: int, bound: bool) -> None:
+    """Ping must find this length, and whether the port's MTU is the bound."""
+    result = _ping(daemon, "-c", "1", host)
+    if (result["packet_bytes"], result["mtu_bound"]) != (expected, bound):
+        raise TestbedError(f"{host}: packets of {expected} bytes come through (bound {bound}), and ping says {result}")
+
+
+def _narrow(testbed: Testbed, context: Context, size: int, secured: bool) -> None:
+    """Daemons on a path that drops packets longer than size, and others by chance."""
+    path = f"match length {size + ETHERNET_BYTES + 1}-65535 ( loss 100% ) else ( loss 10% )"
+    a, b = memif_pair(testbed, context.build, mtu=MTU, keys={"checksum": "software"}, a_keys={"wire_out": path}, secured=secured,
+                      name=f"narrow{size}")
+    _size(a, ADDR_B, size, False)
+    _size(a, ADDR6_B, size, False)
+    _size(b, "10.90.0.1", MTU, True)  # the way back carries all
+    if secured:
+        for daemon in (a, b):
+            daemon.stop()
+        return
+    said = subprocess.run(a.command("doctor", "--peer", ADDR_B, "--config", a.config, "--json"), capture_output=True, text=True,
+                          timeout=120, check=False).stdout
+    finding = [f for f in json.loads(said)["findings"] if f["check"] == "path"]
+    if len(finding) != 1 or finding[0]["level"] != "warning" or f"packets of {size} bytes" not in finding[0]["text"] or \
+            f"set mtu = {size}" not in finding[0]["cure"]:
+        raise TestbedError(f"the doctor finds {finding}")
+    said = subprocess.run(a.command("ping", "-c", "2", "-i", "1ms", ADDR_B), capture_output=True, text=True, timeout=60, check=True).stdout
+    if said.count(f"packets of {size} bytes come through, and no longer ones") != 1:
+        raise TestbedError(f"ping says {said}")
+    for daemon in (a, b):
+        daemon.stop()
+
+
+@scene("ping: finds the longest packet that a path carries, to the byte", netns=True)
+def ping_size(testbed: Testbed, context: Context) -> None:
+    seed = int(os.environ.get("SLUICE_SEED", "0"), 0) or random.SystemRandom().randrange(1 << 32)
+    print(f"# ping: seed {seed}", flush=True)
+    draw = random.Random(seed)
+    for secured in (False, True):
+        _narrow(testbed, context, draw.randrange(1280, MTU), secured)
+    a, b = veth_pair(testbed, context.build, mtu=MTU)  # where packets are copied
+    for daemon in (a, b):
+        daemon.wait_link()
+    _size(a, ADDR_B, MTU, True)
+    if b.counters("drop_wire_length") + b.counters("drop_sum") > 0:
+        raise TestbedError(f"padded packets are dropped: {b.counters('drop_wire_length')}, {b.counters('drop_sum')}")
     for daemon in (a, b):
         daemon.stop()

@@ -15,6 +15,7 @@
 #include "sluice/command.h"
 #include "sluice/loop.h"
 #include "sluice/options.h"
+#include "sluice/ping/path_size.h"
 #include "sluice/ping/probe.h"
 #include "sluice/remote/program.h"
 #include "sluice/say.h"
@@ -146,7 +147,8 @@ static int clock_synchronised(void)
     return state < 0 ? -1 : state != TIME_ERROR && (t.status & STA_UNSYNC) == 0;
 }
 
-static int peer_probe(const char *socket, const char *host, struct probe *out)
+static int peer_probe(const char *socket, const char *host, struct probe *out,
+                      struct path_size *size)
 {
     struct loop l = {0};
     int rc = loop_open(&l, socket);
@@ -158,6 +160,9 @@ static int peer_probe(const char *socket, const char *host, struct probe *out)
         if (rc != 0 || out->status == 0)
             break;
     }
+    *size = (struct path_size){0};
+    if (rc == 0 && out->status == 0 && path_size_find(&l, host, out, size) == -ENOTCONN)
+        rc = -ENOTCONN;
     loop_close(&l);
     return rc;
 }

@@ -25,7 +25,8 @@ enum doctor_level {
     DOCTOR_BAD,     /* sluiced will not work */
 };
 
-struct probe; /* ping/probe.h */
+struct probe;     /* ping/probe.h */
+struct path_size; /* ping/path_size.h */
 
 struct doctor_finding {
     const char *check;
@@ -66,8 +67,9 @@ struct doctor {
     /* Is the system's clock synchronised? 1, 0, or -1: not known. May be NULL: not asked. */
     int (*synchronised)(void);
     const char *peer; /* a host whose daemon is to answer; NULL: none */
-    /* Asks it, as probe_run() does. May be NULL: not asked. */
-    int (*probe)(const char *socket, const char *host, struct probe *out);
+    /* Asks it, as probe_run() does, and if it answers, searches as path_size_find() does. May be
+     * NULL: not asked. */
+    int (*probe)(const char *socket, const char *host, struct probe *out, struct path_size *size);
     void (*tell)(void *ctx, const struct doctor_finding *finding);
     void *ctx;
 };

@@ -9,6 +9,7 @@
 
 #include "console/text.h"
 #include "sluice/doctor/doctor.h"
+#include "sluice/ping/path_size.h"
 #include "sluice/ping/probe.h"
 #include "sluice/remote/daemon_pid.h"
 
@@ -162,12 +163,13 @@ void doctor_reach(struct doctor *d)
 {
     const char *path = d->socket != NULL ? d->socket : d->conf.socket;
     struct probe_finding finding;
+    struct path_size size;
     struct probe result;
     char time[32];
 
     if (d->peer == NULL || d->probe == NULL)
         return;
-    if (d->pid == 0 || d->probe(path, d->peer, &result) != 0) {
+    if (d->pid == 0 || d->probe(path, d->peer, &result, &size) != 0) {
         doctor_tell(d, "peer", DOCTOR_BAD,
                     "%s cannot be asked, because no daemon runs here\nsystemctl start sluiced",
                     d->peer);
@@ -176,6 +178,9 @@ void doctor_reach(struct doctor *d)
     if (result.status == 0) {
         doctor_tell(d, "peer", DOCTOR_GOOD, "%s: a daemon answers, after %s", d->peer,
                     text_time(time, sizeof time, result.round_trip_ns));
+        path_size_explain(&size, &finding);
+        doctor_tell(d, "path", finding.cure[0] != '\0' ? DOCTOR_WARNING : DOCTOR_GOOD, "%s: %s%s%s",
+                    d->peer, finding.text, finding.cure[0] != '\0' ? "\n" : "", finding.cure);
         return;
     }
     probe_explain(&result, &finding);

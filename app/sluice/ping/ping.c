@@ -9,6 +9,7 @@
 #include "console/text.h"
 #include "sluice/command.h"
 #include "sluice/options.h"
+#include "sluice/ping/path_size.h"
 #include "sluice/ping/probe.h"
 #include "sluice/say.h"
 #include "sluice/view/table.h"
@@ -18,8 +19,9 @@ const char command_ping_help[] =
     "                   HOST[:SERVICE]\n"
     "Asks whether a Sluice daemon answers at HOST, on the path that transfers take:\n"
     "through our own daemon, its port, and with keys, if there are any. Prints the\n"
-    "time of each round trip, or what stands in the way, and the cure. A ping is an\n"
-    "attempt to connect to a service where nobody listens: 65535, or SERVICE.\n"
+    "time of each round trip, or what stands in the way, and the cure; and, once, the\n"
+    "longest packet that comes through. A ping is an attempt to connect to a service\n"
+    "where nobody listens: 65535, or SERVICE.\n"
     "\n"
     "  -c, --count N        stop after N pings (default: at Ctrl-C)\n"
     "  -i, --interval TIME  from one ping to the next (1s)\n"
@@ -47,6 +49,7 @@ struct ping {
     uint64_t interval_ns, wait_ns;
     uint64_t sent, answers, sum_ns, min_ns, max_ns;
     struct probe_finding finding; /* of the last ping without an answer; "": there was none */
+    struct path_size size;        /* searched after the first answer */
 };
 
 static const char *time_text(uint64_t time_ns, char out[32])
@@ -85,9 +88,10 @@ static int result_print(const struct ping *p)
 
     if (p->common.json) {
         json_t *o = json_pack(
-            "{s:s,s:I,s:I,s:I,s:I,s:I,s:s,s:s}", "host", p->shown, "pings", (json_int_t)p->sent,
-            "answers", (json_int_t)p->answers, "min_ns", (json_int_t)p->min_ns, "mean_ns",
-            (json_int_t)mean, "max_ns", (json_int_t)p->max_ns, "text",
+            "{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:s,s:s}", "host", p->shown, "pings",
+            (json_int_t)p->sent, "answers", (json_int_t)p->answers, "min_ns", (json_int_t)p->min_ns,
+            "mean_ns", (json_int_t)mean, "max_ns", (json_int_t)p->max_ns, "packet_bytes",
+            (json_int_t)p->size.packet_bytes, "mtu_bound", p->size.mtu_bound, "text",
             text_safe(text, sizeof text, p->finding.text), "cure", p->finding.cure);
 
         table_json(o, stdout);
@@ -102,6 +106,22 @@ static int result_print(const struct ping *p)
     if (say_flush() != SAY_OK)
         return SAY_LOCAL;
     return p->answers > 0 ? SAY_OK : SAY_PEER;
+}
+
+/* Searches the longest packet that comes through. False: our own daemon is gone. */
+static bool size_search(struct ping *p, struct loop *l, const struct probe *answered)
+{
+    struct probe_finding finding;
+    int rc = path_size_find(l, p->host, answered, &p->size);
+
+    if (rc != 0 || p->common.json)
+        return rc != -ENOTCONN;
+    path_size_explain(&p->size, &finding);
+    printf("%s: %s\n", p->shown, finding.text);
+    if (finding.cure[0] != '\0')
+        printf("    cure: %s\n", finding.cure);
+    fflush(stdout);
+    return true;
 }
 
 /* Sleeps until the next ping. False: our own daemon is gone. */
@@ -132,6 +152,12 @@ static int pings_run(struct ping *p, struct loop *l)
         next += p->interval_ns;
         if (alive) {
             result_add(p, &result);
+            if (result.status == 0 && p->answers == 1) {
+                alive = size_search(p, l, &result);
+                next = loop_now() + p->interval_ns;
+            }
+        }
+        if (alive) {
             alive = p->sent == p->count || next_wait(l, next);
         }
         if (!alive)

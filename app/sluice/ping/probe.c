@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "client/probe.h"
 #include "sluice/view/view.h"
 
 /* Counters of dropped frames, summed over all ports and workers: an object {name: count}. */
@@ -146,30 +147,55 @@ static int answer_wait(struct loop *l, uint64_t end)
     return -EINTR;
 }
 
-int probe_run(struct loop *l, const char *host, uint64_t wait_ns, struct probe *out)
+/* Opens a connection to a service on which nobody should listen. As sluice_connect(). */
+static int probe_open(struct loop *l, const char *host, uint32_t packet_bytes,
+                      struct sluice_conn **conn)
 {
-    struct sluice_conn *conn;
     char target[300];
-    json_t *before = drops_read(l);
-    uint64_t begin;
 
-    *out = (struct probe){.sent = true};
     host_part(host, target, sizeof target);
     if (strlen(target) == strlen(host)) /* no service is given */
         snprintf(target, sizeof target, strchr(host, ':') != NULL ? "[%s]:%d" : "%s:%d", host,
                  PROBE_SERVICE);
     else
         snprintf(target, sizeof target, "%s", host);
-    begin = loop_now();
-    out->status = sluice_connect(l->session, target, 0, 0, &conn);
+    return client_probe(l->session, target, packet_bytes, conn);
+}
+
+/* Waits for the answer. Nobody listens: a daemon says so. */
+static int refusal_wait(struct loop *l, uint64_t end)
+{
+    int status = answer_wait(l, end);
+
+    return status == -ECONNREFUSED ? 0 : status;
+}
+
+int probe_try(struct loop *l, const char *host, uint32_t packet_bytes, uint64_t wait_ns)
+{
+    struct sluice_conn *conn;
+    int status = probe_open(l, host, packet_bytes, &conn);
+
+    if (status < 0)
+        return status;
+    status = refusal_wait(l, loop_now() + wait_ns);
+    sluice_conn_close(conn);
+    return status;
+}
+
+int probe_run(struct loop *l, const char *host, uint64_t wait_ns, struct probe *out)
+{
+    struct sluice_conn *conn;
+    json_t *before = drops_read(l);
+    uint64_t begin = loop_now();
+
+    *out = (struct probe){.sent = true};
+    out->status = probe_open(l, host, 0, &conn);
     if (out->status < 0) {
         out->sent = false;
         snprintf(out->why, sizeof out->why, "%s", sluice_error(l->session));
     } else {
-        out->status = answer_wait(l, begin + wait_ns);
+        out->status = refusal_wait(l, begin + wait_ns);
         out->round_trip_ns = loop_now() - begin;
-        if (out->status == -ECONNREFUSED) /* nobody listens: a daemon says so */
-            out->status = 0;
         if (out->status != 0 && out->status != -ENOTCONN)
             failure_look(l, host, before, out);
         sluice_conn_close(conn);

@@ -29,6 +29,11 @@ struct probe {
  * Returns 0, or -ENOTCONN: our own daemon is gone. */
 int probe_run(struct loop *l, const char *host, uint64_t wait_ns, struct probe *out);
 
+/* Asks once, by an opening packet that is padded to packet_bytes of IP; 0: as it is. Returns 0 if a
+ * daemon has answered, -EMSGSIZE: our port does not send such packets, -ETIMEDOUT, -EINTR,
+ * -ENOTCONN, or what else our daemon says. */
+int probe_try(struct loop *l, const char *host, uint32_t packet_bytes, uint64_t wait_ns);
+
 /* What a probe without an answer means, and the cure. */
 struct probe_finding {
     char text[512], cure[512];

@@ -122,7 +122,7 @@ static int submit_open(struct channels *c, struct channel_session *cs,
     if (!submit_allowed(c, cs)) {
         conn = -EUSERS;
     } else if (e->op == PROTOCOL_ACCEPT) {
-        if (p->udp_port != 0 || !submit_zeros(p->peer, sizeof p->peer))
+        if (p->udp_port != 0 || p->first_bytes != 0 || !submit_zeros(p->peer, sizeof p->peer))
             return -EBADMSG;
         conn = submit_listens(cs, p->service)
                    ? host_accept(c->host, p->service, owner, channel_cookie(e->user, 0, 0, false))
@@ -130,6 +130,7 @@ static int submit_open(struct channels *c, struct channel_session *cs,
     } else {
         struct host_connect op = {.peer_port = p->udp_port,
                                   .service = p->service,
+                                  .first_bytes = p->first_bytes,
                                   .go_back_n = (e->flags & PROTOCOL_GO_BACK_N) != 0,
                                   .owner = owner,
                                   .user = channel_cookie(e->user, 0, 0, false)};

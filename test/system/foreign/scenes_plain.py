@@ -470,7 +470,7 @@ def verdicts(testbed: Testbed, context: Context) -> None:
                      Cntl(0, key, own_key=9, seq=0).pack(), Cntl(0, key, own_key=9, seq=1, rate=(1 << 48) + 1).pack(),
                      Data(0, key, request_len=100, unit=2, unit_bytes=64).pack(),
                      Rcntl(0, key, rate=5, expiry=0).pack()],
-           "length": [first + b"\0", cntl + b"\0", data[:-1], data + b"\0", Rcntl(0, key, 5, expiry=1).pack() + b"\0"]}
+           "length": [cntl + b"\0", data[:-1], data + b"\0", Rcntl(0, key, 5, expiry=1).pack() + b"\0"]}
     with setting(testbed, context) as s:
         for verdict, packets in bad.items():
             before = s.daemon.counters(f"drop_wire_{verdict}")
@@ -478,6 +478,9 @@ def verdicts(testbed: Testbed, context: Context) -> None:
                 s.foreign.send(packet, s.remote)
                 s.grows(f"drop_wire_{verdict}", before + number, f"{packet[:24].hex()}, of {len(packet)} bytes")
         expect(not s.foreign.heard, f"{s.foreign.heard} came")
+        before = s.daemon.counters("drop_no_listener")
+        s.foreign.send(first + bytes(1000), s.remote)  # padding is no fault
+        s.grows("drop_no_listener", before, "a padded FIRST")
 
 
 @scene("foreign host: packets with a wrong key, address or number have no effect", netns=True, company=True)

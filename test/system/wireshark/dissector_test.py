@@ -268,7 +268,8 @@ def bad_packets() -> Iterator[tuple[bytes, str]]:
                 yield build(kind, flags), "bad_flags"
         for size in (1, 15, 16, 17, len(whole) - 1 - (len(DATA_PAYLOAD) if kind == "data" else 0)):
             yield whole[:size], "short"
-        yield whole + b"\0", "bad_length"
+        if kind != "first":
+            yield whole + b"\0", "bad_length"
         yield build(kind, change={"version": 2}), "bad_version"
         yield build(kind, change={"type": 0}), "bad_type"
         yield build(kind, change={"type": 8}), "bad_type"
@@ -298,7 +299,8 @@ def bad_sealed() -> Iterator[tuple[bytes, str]]:
     """Sealed packets whose length is wrong, each with the expert item that it must carry."""
     for kind in SEALABLE:
         whole = build(kind, association=ASSOCIATION)
-        yield whole + b"\0", "bad_length"
+        if kind != "first":
+            yield whole + b"\0", "bad_length"
         yield whole[:-24], "bad_length" if kind == "data" else "short"
         yield whole[:39], "short"  # the header and a trailer have 40 bytes
         yield whole[:40], "short"
@@ -375,6 +377,11 @@ def edges_run(folder: str) -> None:
     _, fields = sluice_of(dissect(path)[0])
     expect([number_of(f) for f in fields if f.get("name") == PROOF] == [0xa1a2a3a4a5a6a7a8], "a proof is not shown")
     expect("sluice.bad_length" not in {f.get("name") for f in fields}, "a proof is called bad")
+    pcap_write(path, [frame(build("first", association=number) + bytes(pad)) for number in (0, ASSOCIATION) for pad in (1, 1000)])
+    for packet in dissect(path):
+        named = {f.get("name"): f for f in sluice_of(packet)[1]}
+        expect("sluice.first.answer_request" in named and not {"sluice.bad_length", "sluice.short"} & set(named),
+               f"a padded FIRST is shown as {sorted(str(name) for name in named)}")
     pcap_write(path, [frame(build("rcntl"), dport=5000)])
     _, fields = sluice_of(dissect(path, "-o", "sluice.ports:5000")[0])
     expect("sluice.rcntl.hop" in {f.get("name") for f in fields}, "the port preference is ignored")

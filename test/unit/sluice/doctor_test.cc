@@ -13,6 +13,7 @@
 
 extern "C" {
 #include "sluice/doctor/doctor.h"
+#include "sluice/ping/path_size.h"
 #include "sluice/ping/probe.h"
 }
 
@@ -181,7 +182,7 @@ class Machine
     json_t *(*ports)(const char *socket) = nullptr;
     int (*synchronised)() = [] { return 1; };
     const char *peer = nullptr;
-    int (*probe)(const char *, const char *, struct probe *) = nullptr;
+    int (*probe)(const char *, const char *, struct probe *, struct path_size *) = nullptr;
 };
 
 json_t *disputed(const char *conflict)
@@ -232,25 +233,38 @@ TEST(Doctor, SaysThatWorkersHaveCpusAndAddressesAreOurs)
 TEST(Doctor, AsksThePeer)
 {
     Machine m;
-    auto asked = [](const char *, const char *host, struct probe *out) {
-        bool there = strcmp(host, "10.0.0.7") == 0;
+    auto asked = [](const char *, const char *host, struct probe *out, struct path_size *size) {
+        bool narrow = strcmp(host, "10.0.0.9") == 0,
+             there = narrow || strcmp(host, "10.0.0.7") == 0;
 
+        *size = {narrow ? 1444u : 9000u, !narrow};
         *out = {there ? 0 : -EHOSTUNREACH, true, 1234567, "", false, "", ""};
         return strcmp(host, "gone") == 0 ? -ENOTCONN : 0;
     };
 
     EXPECT_EQ(said(m.look()).find(" peer: "), std::string::npos) << "nobody asked for a peer";
     m.probe = asked;
-    m.peer = "10.0.0.7";
-    EXPECT_NE(said(m.look()).find("0 peer: 10.0.0.7: a daemon answers, after 1.23 ms | "),
-              std::string::npos)
-        << said(m.look());
-    m.peer = "10.0.0.8";
-    EXPECT_NE(said(m.look()).find("2 peer: 10.0.0.8: no answer: no host answers ARP"),
-              std::string::npos);
-    EXPECT_NE(said(m.look()).find("| check that the host is up"), std::string::npos);
-    m.peer = "gone";
-    EXPECT_NE(said(m.look()).find("2 peer: gone cannot be asked"), std::string::npos);
+    const struct {
+        const char *peer, *words;
+    } cases[] = {
+        {"10.0.0.7", "0 peer: 10.0.0.7: a daemon answers, after 1.23 ms | "},
+        {"10.0.0.7", "0 path: 10.0.0.7: packets of 9000 bytes come through, the longest"},
+        {"10.0.0.9", "1 path: 10.0.0.9: packets of 1444 bytes come through, and no longer"},
+        {"10.0.0.9", "set mtu = 1444"},
+        {"10.0.0.8", "2 peer: 10.0.0.8: no answer: no host answers ARP"},
+        {"10.0.0.8", "| check that the host is up"},
+        {"gone", "2 peer: gone cannot be asked"},
+    };
+    std::string all;
+    for (const auto &c : cases) {
+        if (m.peer == nullptr ||
+            strcmp(m.peer, c.peer) != 0) { // the machine can be asked a few times
+            m.peer = c.peer;
+            all = said(m.look());
+        }
+        EXPECT_NE(all.find(c.words), std::string::npos) << c.words << " is not in " << all;
+    }
+    EXPECT_EQ(all.find(" path: "), std::string::npos) << "of a peer that cannot be asked";
 }
 
 struct Ailment {
