@@ -14,8 +14,11 @@ from types import TracebackType
 from typing import Self
 
 from . import session as plain
+from .aio_files import FileReceiver, recv_files, send_files
 from .errors import Canceled, EndOfData, NoDaemon, Unreachable
 from .session import PORT_DEFAULT, WAITING, Data, Request, Stats
+
+__all__ = ["Connection", "FileReceiver", "Listener", "Session", "recv_files", "send_files"]
 
 ADDRESSES_MAX = 8  # of a name
 

@@ -5,6 +5,10 @@ SluiceError is an OSError. Where Python has an error of the same meaning, the cl
 refuses raises Refused, which is also a ConnectionRefusedError.
 """
 import errno
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .files import Transfer
 
 
 class SluiceError(OSError):
@@ -84,6 +88,29 @@ class Taken(SluiceError):
 
 class OutOfResources(SluiceError):
     """Memory, connections, sessions or a quota are used up."""
+
+
+class NoProgram(SluiceError, FileNotFoundError):
+    """The program `sluice`, which moves files, is not installed, or not there."""
+
+
+class TransferFailed(SluiceError):
+    """Files did not all arrive. errors: the program's lines, each with cause and cure; transfers: what it says of what did
+    arrive."""
+    errors: "tuple[str, ...]" = ()
+    transfers: "tuple[Transfer, ...]" = ()
+
+
+class NoReceiver(TransferFailed, ConnectionError):
+    """The receiving host is not known, not reachable or silent, or nobody receives files there."""
+
+
+class LocalFile(TransferFailed):
+    """A file or folder on this side is missing, cannot be read or written, is there already, or the disk is full."""
+
+
+class PeerFile(TransferFailed):
+    """The same, on the other side."""
 
 
 _CLASSES: dict[int, type[SluiceError]] = {

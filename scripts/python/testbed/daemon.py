@@ -238,8 +238,9 @@ class Daemon:
         return process
 
     def client_env(self) -> dict[str, str]:
-        """Variables for a program that uses the libsluice of this build, and this daemon."""
-        return {"LD_LIBRARY_PATH": os.path.join(self.build.dir, "lib/client"), "SLUICE_SOCKET": self.socket}
+        """Variables for a program that uses libsluice and `sluice` of this build, and this daemon."""
+        return {"LD_LIBRARY_PATH": os.path.join(self.build.dir, "lib/client"), "SLUICE_SOCKET": self.socket,
+                "PATH": f"{os.path.dirname(self.build.program('sluice'))}:{os.environ['PATH']}"}
 
     def python(self, name: str, script: str, *args: object) -> Process:
         """Starts a script that uses the Python package, for this daemon."""

@@ -62,6 +62,34 @@ def example_numpy(testbed: Testbed, context: Context) -> None:
         raise TestbedError(f"sent: {sent}received: {received}")
 
 
+@scene("examples: files cross two daemons", company=True)
+def example_files(testbed: Testbed, context: Context) -> None:
+    folder, tree = testbed.path("to"), testbed.path("from/tree")
+    for path in (folder, tree):
+        os.makedirs(path)
+    for name in ("one", "two"):
+        with open(os.path.join(tree, name), "w", encoding="ascii") as f:
+            f.write(name * 1000)
+    sent, received = both(testbed, context, ("files.py", "receive", folder, 1), ("files.py", "send", ADDR_B, tree))
+    if not sent.startswith("2 files, 6000 bytes, hash ") or sent.strip() not in received:
+        raise TestbedError(f"sent: {sent}received: {received}")
+
+
+@scene("Python: files by the package and by the program, on either side; failures have classes; nothing is left", company=True)
+def files(testbed: Testbed, context: Context) -> None:
+    need(lack())
+    seed = int(os.environ.get("SLUICE_SEED") or random.randrange(1 << 30))
+    print(f"# files: seed {seed}")
+    a, b = memif_pair(testbed, context.build)
+    before = [d.holdings() for d in (a, b)]
+    said = start(a, "moving.py", ADDR_B, context.build.program("sluice"), a.socket, b.socket, testbed.path("files"), seed).check(120)
+    if "all moved" not in said:
+        raise TestbedError(said)
+    for daemon, was in zip((a, b), before):
+        daemon.check_holdings(was)
+        daemon.stop()
+
+
 @scene("Python: bytes come back as they were sent, and no process copies them", memory_gb=2)
 def bytes_equal(testbed: Testbed, context: Context) -> None:
     pieces, length = 16, 8 << 20
