@@ -65,7 +65,7 @@ static void progress_left(char *out, size_t out_len, const struct progress *p,
 
 void progress_show(struct progress *p, uint64_t now_ns, const struct progress_view *v)
 {
-    char line[PROGRESS_COLUMNS_MAX * 2], tail[160], bytes[32], rate[32], left[32], name[80];
+    char line[PROGRESS_COLUMNS_MAX + 256], tail[160], bytes[32], rate[32], left[32], name[80];
     char bar[PROGRESS_COLUMNS_MAX + 1] = "", repeats[40] = "", limit[40] = "";
     double part = v->total_bytes == 0 ? 0 : (double)v->done_bytes / (double)v->total_bytes;
     int columns, room;
