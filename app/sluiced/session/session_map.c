@@ -142,7 +142,7 @@ static int map_lock(struct session_mapping *m, char *text)
 
 static int map_make(int fd, uint64_t len_bytes, bool lock, struct session_mapping *m, char *text)
 {
-    uint64_t huge_bytes;
+    uint64_t huge_bytes = 0;
     void *at;
     int err = map_check(fd, len_bytes, &huge_bytes, text);
 
