@@ -110,6 +110,19 @@ hugepages_want() {
     fi
 }
 
+# ---- another Debian -----------------------------------------------------------------------------
+
+# root_run ROOT COMMAND: runs it in another root, such as scripts/stages/root makes. Its mounts and
+# processes end with it.
+root_run() {
+    # shellcheck disable=SC2016
+    unshare --mount --pid --fork --kill-child bash -c '
+        mount -t proc proc "$1/proc" && mount -t sysfs -o ro sys "$1/sys" &&
+            mount -t tmpfs shm "$1/dev/shm" || exit
+        exec chroot "$1" /usr/bin/env -i HOME=/ TERM=dumb LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+            PATH=/usr/sbin:/usr/bin:/sbin:/bin bash -c "$2"' - "$1" "$2" </dev/null
+}
+
 # ---- building ---------------------------------------------------------------------------------
 
 # build_dir NAME OPTIONS...: configures ROOT/NAME with meson, unless that is done, and builds
