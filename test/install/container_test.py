@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The image of config/container: two containers of it move a file, without privileges, hugepages or a network.
 
-Usage: container_test.py [--packages DIR]   DIR: of the packages, which are built if it has none
+Usage: container_test.py [--packages DIR]   DIR/bookworm has the packages, or gets them
 
 No registry is needed: buildah makes the image on a Debian of mmdebstrap. An ordinary user runs containers by bubblewrap, as the
 image says.
@@ -23,12 +23,13 @@ sys.dont_write_bytecode = True
 TREE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path[:0] = [os.path.join(TREE, "scripts/python"), os.path.join(TREE, "test/house")]
 import tap  # noqa: E402
-from packages_test import Cases, are_built, build, sh  # noqa: E402
+from packages_test import Cases, are_built, build, of_mirror, sh  # noqa: E402
 from testbed.process import Process, Testbed, TestbedError, cpus, until  # noqa: E402
 
 FOLDER = os.path.join(TREE, "config/container")
 PACKAGES = "scripts/package --out /packages"  # what the first stage does
-BASE, NAME = "docker.io/library/debian:bookworm-slim", "localhost/sluice"
+SUITE = "bookworm"
+BASE, NAME = f"docker.io/library/debian:{SUITE}-slim", "localhost/sluice"
 ORDINARY = 64200  # the user who starts the containers
 RUNTIME = "/run/sluice"
 SIZE = 20_000_000
@@ -56,7 +57,7 @@ class Image:
         context = self.testbed.path("context")
         shutil.copytree(packages, f"{context}/packages")
         tar = self.testbed.path("debian.tar")
-        sh("mmdebstrap", "--variant=minbase", "bookworm", tar)
+        of_mirror(os.path.join(TREE, "scripts/stages/root"), SUITE, tar, "--variant=minbase")
         base = self.buildah("from", "scratch").split()[-1]
         self.buildah("add", "--quiet", base, tar, "/")
         self.buildah("commit", "--quiet", "--rm", base, BASE)
@@ -169,16 +170,16 @@ def lack() -> str | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="The image, in containers.")
-    parser.add_argument("--packages", metavar="DIR", help="folder of the packages, which are built if it has none")
+    parser.add_argument("--packages", metavar="DIR", help="DIR/bookworm has the packages, or gets them")
     args = parser.parse_args()
     why = lack()
     if why is not None:
         return tap.skip_program("the image in containers", why)
     cases = Cases()
     with Testbed("container") as testbed:
-        packages = args.packages or testbed.path("packages")
+        packages = os.path.join(args.packages or testbed.path("packages"), SUITE)
         image = Image(testbed)
-        steps: list[tuple[str, Callable[[], object]]] = [] if are_built(packages) else [("the packages are built", lambda: build(packages))]
+        steps: list[tuple[str, Callable[[], object]]] = [] if are_built(packages) else [("the packages are built", lambda: build(packages, SUITE))]
         steps += [("buildah makes the image", lambda: image.make(packages)),
                   ("two containers move a file, without privileges, hugepages or a network", lambda: moves_a_file(Containers(testbed, image)))]
         for name, function in steps:

@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian packages in a clean root: they install by one command, run as a service for the users of its group, and
+"""Debian packages in clean roots: they install by one command, run as a service for the users of its group, and
 leave nothing when they are purged.
 
-Usage: packages_test.py [--suite SUITE] [--packages DIR]   SUITE: of Debian (bookworm); DIR: of the packages
+Usage: packages_test.py [--suite SUITE]... [--packages DIR]
 
-Prints TAP. Needs root, mmdebstrap, and a mirror of Debian. It builds the packages (scripts/package) unless DIR
-has them.
+SUITE: of Debian (bookworm, trixie and sid); DIR/SUITE has its packages, or gets them (scripts/package --suite)
+
+Prints TAP. Needs root, mmdebstrap and a mirror of Debian. A suite that the mirror does not
+serve is skipped.
 """
 import argparse
 import glob
@@ -17,21 +19,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 sys.dont_write_bytecode = True
 TREE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path[:0] = [os.path.join(TREE, "scripts/python"), os.path.join(TREE, "test/house")]
 import tap  # noqa: E402
-from testbed import manager  # noqa: E402
+from testbed import manager, service  # noqa: E402
 from testbed.process import TestbedError, until  # noqa: E402
 
 SAID = "/var/log/sluiced.err"
+SUITES = ("bookworm", "trixie", "sid")
+NOT_SERVED = 77  # exit status of scripts/stages/root and scripts/package
+POLICY = "/usr/sbin/policy-rc.d"  # tells scripts of packages that they must start nothing
+ENDED = 100  # exit status of the cases in a root that all passed; more by one for each that failed
 ALICE = "/opt/alice"  # a home, where purge() does not look
+DATA = "/opt/data"  # everybody may read it
 OURS = ("sluice", "sluiced", "libsluice0", "libsluice-dev", "python3-sluice", "sluice-lab", "wireshark-sluice")
-# What dpkg and apt keep for themselves, and what any program may write.
+# What dpkg, apt and systemd keep for themselves, and what any program may write.
 THEIRS = ("/var/lib/dpkg/", "/var/lib/apt/", "/var/cache/", "/var/log/", "/run/", "/proc/", "/sys/", "/dev/", "/tmp/",
-          "/etc/ld.so.cache", "/usr/share/man/")
+          "/etc/ld.so.cache", "/usr/share/man/", "/etc/.updated", "/var/.updated")
 CONFIG = """\
 [daemon]
 socket = /run/{folder}/sluiced.sock
@@ -54,6 +61,20 @@ def sh(*words: str, status: int | None = 0, timeout_s: float = 600) -> str:
     return done.stdout
 
 
+class Skip(Exception):
+    """A case that cannot be judged here, and why."""
+
+
+def of_mirror(*words: str, timeout_s: float = 600) -> None:
+    """Runs a script that needs a mirror of Debian."""
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                          timeout=timeout_s)
+    if done.returncode == NOT_SERVED:
+        raise Skip(done.stdout.rstrip("\n").rpartition("\n")[2])
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(words)}: status {done.returncode}\n{done.stdout[-3000:]}")
+
+
 class Cases:
     """Steps that build on each other, as cases from number first + 1 on."""
 
@@ -64,6 +85,9 @@ class Cases:
         start = time.monotonic()
         try:
             function()
+        except Skip as why:
+            self.report.skip(name, str(why))
+            return False
         except (AssertionError, TestbedError, subprocess.TimeoutExpired, OSError) as problem:
             self.report.fail(name, [str(problem)])
             return False
@@ -90,9 +114,25 @@ def said() -> str:
         return f.read()
 
 
+def is_this_version() -> None:
+    """The command and the daemon, of the version of their packages."""
+    for name, option in (("sluice", "--version"), ("sluiced", "--version")):
+        version = sh("dpkg-query", "--show", "--showformat=${Version}", name)
+        words = sh(name, option).replace(",", " ").split()
+        if version not in words:
+            raise AssertionError(f"{name} {option} says {' '.join(words)}, but the package has version {version}")
+
+
+def units_are_right() -> None:
+    wrong = sh("systemd-analyze", "verify", "--man=no", "sluiced.service", "sluice-exporter.service")
+    if "sluice" in wrong:  # it speaks of the units of others as well
+        raise AssertionError(wrong)
+
+
 def starts_by_its_unit() -> None:
     """The daemon, and a second one by a unit that differs in names only."""
-    _put("/etc/systemd/system/sluiced.service.d/said.conf", f"[Service]\nStandardError=append:{SAID}\n")
+    lines = ["[Service]", f"StandardError=append:{SAID}", *service.locked_memory_lines()]
+    _put("/etc/systemd/system/sluiced.service.d/said.conf", "".join(line + "\n" for line in lines))
     sh("systemctl", "daemon-reload")
     sh("systemctl", "start", "sluiced", status=1)
     if "/etc/sluice/sluiced.conf" not in said():
@@ -121,29 +161,32 @@ def group_decides() -> None:
     for user in ("alice", "mallory"):
         sh("useradd", "--create-home", "--home-dir", f"{os.path.dirname(ALICE)}/{user}", user)
     sh("usermod", "-aG", "sluice", "alice")
-    _put(f"{ALICE}/data", "x" * 3_000_000)
+    _put(DATA, "x" * 3_000_000)
     sh(*_as("alice", "mkdir", f"{ALICE}/in"))
     receiver = subprocess.Popen(_as("alice", "sluice", "recv", "--once", "-o", f"{ALICE}/in", "--socket", "/run/other/sluiced.sock"))
     show = ("sluice", "show", "conns", "--json", "--socket", "/run/other/sluiced.sock")
     until(lambda: '"waiting"' in sh(*show, status=None), 30, "the receiver waits", 0.05)
-    refused = sh(*_as("mallory", "sluice", "send", f"{ALICE}/data", "10.90.0.2", "--socket", "/run/sluice/sluiced.sock"), status=3)
+    refused = sh(*_as("mallory", "sluice", "send", DATA, "10.90.0.2", "--socket", "/run/sluice/sluiced.sock"), status=3)
     if "socket_group" not in refused:
         raise AssertionError(f"mallory does not learn why: {refused}")
-    sh(*_as("alice", "sluice", "send", f"{ALICE}/data", "10.90.0.2", "--socket", "/run/sluice/sluiced.sock"))
+    sh(*_as("alice", "sluice", "send", DATA, "10.90.0.2", "--socket", "/run/sluice/sluiced.sock"))
     if receiver.wait(60) != 0:
         raise AssertionError(f"the receiver ends with status {receiver.returncode}")
-    sh("cmp", f"{ALICE}/data", f"{ALICE}/in/data")
-    sh(*_as("alice", "python3", "-c", "import sluice; sluice.Session('/run/other/sluiced.sock').close()"))
+    sh("cmp", DATA, f"{ALICE}/in/data")
+    sh(*_as("alice", "/usr/bin/python3", "-c", "import sluice; sluice.Session('/run/other/sluiced.sock').close()"))
 
 
 def is_stopped_by_removal() -> None:
+    sh("systemctl", "stop", "other")
     sh("apt-get", "remove", "-y", "sluiced")
     state = sh("systemctl", "is-active", "sluiced", status=None).strip()
     if state == "active":
         raise AssertionError("the daemon still runs after its package was removed")
 
 
-INSIDE = (("the installed unit starts the daemon, which is not root", starts_by_its_unit),
+INSIDE = (("command and daemon have the version of their packages", is_this_version),
+          ("systemd finds nothing wrong with the installed units", units_are_right),
+          ("the installed unit starts the daemon, which is not root", starts_by_its_unit),
           ("a user in group sluice sends a file, another one is told why not", group_decides),
           ("removal stops the daemon", is_stopped_by_removal))
 
@@ -153,20 +196,18 @@ def inside(first: int) -> int:
     for name, function in INSIDE:
         if not cases.run(name, function):
             break
-    return cases.report.failed
+    return ENDED + cases.report.failed
 
 
 # ---- outside -------------------------------------------------------------------------------------
 
 
-def _paths(root: str) -> set[str]:
-    found = set()
+def _paths(root: str) -> Iterator[str]:
     for folder, folders, files in os.walk(root):
         for name in folders + files:
             path = os.path.join(folder, name)[len(root):]
             if not (path + "/").startswith(THEIRS) and not path.startswith(THEIRS):
-                found.add(path)
-    return found
+                yield path
 
 
 class Root:
@@ -181,37 +222,50 @@ class Root:
         return sh("chroot", self.path, "apt-get", *words)
 
     def make(self) -> None:
-        self.debs = [p for name in OURS for p in glob.glob(f"{self.packages}/{name}_*.deb")]
-        assert len(self.debs) == len(OURS), f"{len(self.debs)} packages instead of {len(OURS)}: {self.debs}"
-        sh("mmdebstrap", "--variant=apt", "--include=systemd,passwd", self.suite, self.path)
-        # Packages must not start anything in here; systemd does that later.
-        _put(f"{self.path}/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n")
-        os.chmod(f"{self.path}/usr/sbin/policy-rc.d", 0o755)
-        os.mkdir(f"{self.path}/packages")
-        for deb in self.debs:
-            shutil.copy(deb, f"{self.path}/packages")
+        of_mirror(os.path.join(TREE, "scripts/stages/root"), self.suite, self.path, "--variant=apt", "--include=systemd,passwd",
+                  timeout_s=1800)
+        self.take_packages()
         self.apt("update")
         fields = [sh("dpkg-deb", "-f", deb, field) for deb in self.debs for field in ("Depends", "Pre-Depends")]
         wanted = {one.strip() for field in fields for one in field.split(",")} - {""}
         self.apt("satisfy", "-y", "--no-install-recommends", *sorted(d for d in wanted if d.split(" ")[0] not in OURS))
-        self.before = _paths(self.path)
+        self.before = self.found()
+
+    def take_packages(self) -> None:
+        """Copies them to /packages in there, where they must not start anything; systemd does that later."""
+        self.debs = [p for name in OURS for p in glob.glob(f"{self.packages}/{name}_*.deb")]
+        if len(self.debs) != len(OURS):
+            raise AssertionError(f"{len(self.debs)} packages instead of {len(OURS)}: {self.debs}")
+        _put(self.path + POLICY, "#!/bin/sh\nexit 101\n")
+        os.chmod(self.path + POLICY, 0o755)
+        os.mkdir(f"{self.path}/packages")
+        for deb in self.debs:
+            shutil.copy(deb, f"{self.path}/packages")
+
+    def found(self) -> set[str]:
+        return set(_paths(self.path))
 
     def install(self) -> None:
         """One command, as a user gives it."""
         self.apt("install", "-y", "--no-install-recommends", *(f"/packages/{os.path.basename(d)}" for d in self.debs))
 
     def run_inside(self, first: int) -> int:
-        os.unlink(f"{self.path}/usr/sbin/policy-rc.d")
-        return manager.run(["/usr/bin/python3", "-B", os.path.abspath(__file__), "--inside", str(first)], self.path)
+        """Returns how many failed: all, if systemd did not come so far as to run them."""
+        os.unlink(self.path + POLICY)
+        status = manager.run(["/usr/bin/python3", "-B", os.path.abspath(__file__), "--inside", str(first)], self.path)
+        if status < ENDED:
+            print(f"# systemd ended with status {status} before the cases did", flush=True)
+        return status - ENDED if status >= ENDED else len(INSIDE)
 
     def purge(self) -> None:
         self.apt("purge", "-y", *OURS)
         for made in ("/etc/sluice", "/etc/systemd/system/other.service", "/etc/systemd/system/sluiced.service.d"):  # by the test
             sh("rm", "-rf", self.path + made)
-        left = {p for p in _paths(self.path) - self.before if not p.startswith(("/opt", "/var/mail", "/var/spool/mail"))}
-        left -= {f"/etc/{name}-" for name in ("passwd", "group", "shadow", "gshadow", "subuid", "subgid")} | {"/etc/.pwd.lock"}
+        left = {p for p in self.found() - self.before if not p.startswith(("/opt", "/var/mail", "/var/spool/mail"))}
+        left -= {f"/etc/{name}-" for name in ("passwd", "group", "shadow", "gshadow", "subuid", "subgid")} | {"/etc/.pwd.lock", POLICY}
         left = {p for p in left if not (TREE + "/").startswith(p + "/")}  # where the tree was mounted
-        assert not left, f"left behind: {sorted(left)[:20]}"
+        if left:
+            raise AssertionError(f"left behind: {sorted(left)[:20]}")
 
 
 def are_built(folder: str) -> bool:
@@ -219,33 +273,49 @@ def are_built(folder: str) -> bool:
     return all(glob.glob(f"{folder}/{name}_*.deb") for name in OURS)
 
 
-def build(folder: str) -> None:
-    sh(os.path.join(TREE, "scripts/package"), "--out", folder, timeout_s=1800)
+def build(folder: str, suite: str) -> None:
+    """The build of the packages takes no warning for an error, but here it is one."""
+    of_mirror(os.path.join(TREE, "scripts/package"), "--out", folder, "--suite", suite, timeout_s=7200)
+    for path in glob.glob(f"{folder}/*.build"):
+        with open(path, encoding="utf-8") as f:
+            warnings = [line for line in f if re.match(r"\S+:\d+:\d+: warning: ", line)]
+        if warnings:
+            raise AssertionError("".join(warnings))
+
+
+def judge(cases: Cases, root: Root, what: str) -> None:
+    """The packages of a root, which has been neither made nor filled."""
+    if not cases.run(what, root.make) or not cases.run(f"{root.suite}: one command installs them", root.install):
+        return
+    failed = root.run_inside(cases.report.count)
+    cases.report.count_others(len(INSIDE) - failed, failed)
+    cases.run(f"{root.suite}: purge leaves nothing behind", root.purge)
+
+
+def judge_suite(cases: Cases, suite: str, packages: str) -> None:
+    folder = tempfile.mkdtemp(prefix="sluice-install.")
+    try:
+        if are_built(packages) or cases.run(f"{suite}: the packages are built in a clean root", lambda: build(packages, suite)):
+            judge(cases, Root(os.path.join(folder, "root"), suite, packages), f"{suite}: a clean root with what the packages need")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Debian packages in a clean root.")
-    parser.add_argument("--suite", default="bookworm")
-    parser.add_argument("--packages", metavar="DIR", help="folder of the packages, which are built if it has none")
+    parser = argparse.ArgumentParser(description="Debian packages in clean roots.")
+    parser.add_argument("--suite", action="append", metavar="SUITE", help=f"of Debian ({', '.join(SUITES)})")
+    parser.add_argument("--packages", metavar="DIR", help="DIR/SUITE has the packages, or gets them")
     parser.add_argument("--inside", type=int, metavar="N", help="for this program's own use")
     args = parser.parse_args()
     if args.inside is not None:
         return inside(args.inside)
-    lack = manager.lack() or (None if shutil.which("mmdebstrap") else "no mmdebstrap here; as root: apt-get install mmdebstrap")
-    if lack is not None:
-        return tap.skip_program("packages in a clean root", lack)
-    cases, folder = Cases(), tempfile.mkdtemp(prefix="sluice-install.")
-    try:
-        packages = args.packages or os.path.join(folder, "packages")
-        root = Root(os.path.join(folder, "root"), args.suite, packages)
-        if ((are_built(packages) or cases.run("the packages are built", lambda: build(packages))) and
-                cases.run(f"a clean {args.suite} with what the packages need", root.make) and
-                cases.run("one command installs them", root.install)):
-            failed = root.run_inside(cases.report.count)
-            cases.report.count_others(len(INSIDE) - failed, failed)
-            cases.run("purge leaves nothing behind", root.purge)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    why = manager.lack() or (None if shutil.which("mmdebstrap") else "no mmdebstrap here; as root: apt-get install mmdebstrap")
+    if why is not None:
+        return tap.skip_program("packages", why)
+    cases = Cases()
+    with tempfile.TemporaryDirectory(prefix="sluice-packages.") as folder:
+        for suite in args.suite or SUITES:
+            judge_suite(cases, suite, os.path.join(args.packages or folder, suite))
     return cases.report.finish()
 
 

@@ -50,7 +50,7 @@ def group_lines(group: object) -> list[str]:
     return [f"SupplementaryGroups={group}", "SystemCallFilter=chown"]
 
 
-def _locked_memory() -> list[str]:
+def locked_memory_lines() -> list[str]:
     """Where root may not raise limits, a capability has the effect of LimitMEMLOCK=infinity."""
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
     try:
@@ -143,7 +143,7 @@ def start(testbed: Testbed, unit: str | None, name: str, args: Iterable[object],
     lines = [x for x in shipped if x.split("=", 1)[0] not in REPLACED]
     lines += drop_ins
     if "LimitMEMLOCK=infinity" in lines:
-        lines += _locked_memory()
+        lines += locked_memory_lines()
     lines += [f"ExecStart={_quoted(_program(program))} {' '.join(_quoted(a) for a in rest)}",
               "LimitCORE=0", f"ReadWritePaths={testbed.dir}", f"StandardOutput=truncate:{path}.out", f"StandardError=truncate:{path}.err"]
     lines += [f"RuntimeDirectory={own}" for x in shipped if x.startswith("RuntimeDirectory=")]
