@@ -148,7 +148,8 @@ build_dir() {
 # build_variant NAME: configures one of the builds that tests use, and builds BUILD_TARGETS of it.
 build_variant() {
     case $1 in
-    build) build_dir "$1" ;;
+    # With the prefix of the packages, which the stage package makes of it.
+    build) build_dir "$1" --prefix=/usr ;;
     # With clang, which has other warnings and libFuzzer, and takes half of gcc's time here.
     build-asan)
         CC=clang CXX=clang++ build_dir "$1" -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=2 \

@@ -4,17 +4,22 @@
 leave nothing when they are purged.
 
 Usage: packages_test.py [--suite SUITE]... [--packages DIR]
+       packages_test.py --build BUILD
 
 SUITE: of Debian (bookworm, trixie and sid); DIR/SUITE has its packages, or gets them (scripts/package --suite)
+BUILD: a build folder with the prefix /usr. Its packages are made of what it has built, and installed on a copy of
+       this machine's files (an overlay), which needs no mirror: less than a minute
 
-Prints TAP. Needs root, mmdebstrap and a mirror of Debian. A suite that the mirror does not
+Prints TAP. Needs root, and for clean roots mmdebstrap and a mirror of Debian. A suite that the mirror does not
 serve is skipped.
 """
 import argparse
 import glob
+import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -31,6 +36,7 @@ from testbed.process import TestbedError, until  # noqa: E402
 SAID = "/var/log/sluiced.err"
 SUITES = ("bookworm", "trixie", "sid")
 NOT_SERVED = 77  # exit status of scripts/stages/root and scripts/package
+MOUNTED = "SLUICE_INSTALL_MOUNTED"  # in the environment of the process that has mounts of its own
 POLICY = "/usr/sbin/policy-rc.d"  # tells scripts of packages that they must start nothing
 ENDED = 100  # exit status of the cases in a root that all passed; more by one for each that failed
 ALICE = "/opt/alice"  # a home, where purge() does not look
@@ -268,6 +274,37 @@ class Root:
             raise AssertionError(f"left behind: {sorted(left)[:20]}")
 
 
+class Overlay(Root):
+    """This machine's files. What is written goes to a file system in memory."""
+
+    def make(self) -> None:
+        if os.path.exists("/etc/sluice") or "install ok" in sh("dpkg-query", "--show", "--showformat=${Status} ", *OURS, status=None):
+            raise Skip("Sluice is installed, or configured, on this machine")
+        layer = os.path.dirname(self.path)
+        sh("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", layer)
+        for name in ("new", "work", os.path.basename(self.path)):
+            os.mkdir(os.path.join(layer, name))
+        sh("mount", "-t", "overlay", "-o", f"lowerdir=/,upperdir={layer}/new,workdir={layer}/work", "overlay", self.path)
+        for folder in ("proc", "dev"):
+            sh("mount", "--rbind", f"/{folder}", f"{self.path}/{folder}")
+        self.take_packages()
+        self.before = self.found()
+
+    def found(self) -> set[str]:
+        """What this machine does not have, and what of its files was removed."""
+        layer = os.path.join(os.path.dirname(self.path), "new")
+
+        def differs(path: str) -> bool:
+            mode = os.lstat(layer + path).st_mode
+            return stat.S_ISCHR(mode) or not os.path.lexists(path)  # the layer has a device where a file was removed
+
+        return {path for path in _paths(layer) if differs(path)}
+
+    def install(self) -> None:
+        """Without a network: what the packages need is here, as it is needed to build and test them."""
+        sh("chroot", self.path, "dpkg", "--install", *(f"/packages/{os.path.basename(d)}" for d in self.debs))
+
+
 def are_built(folder: str) -> bool:
     """Whether the folder has our packages."""
     return all(glob.glob(f"{folder}/{name}_*.deb") for name in OURS)
@@ -301,21 +338,54 @@ def judge_suite(cases: Cases, suite: str, packages: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def judge_build(cases: Cases, made: str) -> None:
+    """The mounts are this process's own, and end with it."""
+    with tempfile.TemporaryDirectory(prefix="sluice-install.") as folder:
+        layer, packages = os.path.join(folder, "layer"), os.path.join(folder, "packages")
+        os.mkdir(layer)
+        if cases.run("the packages are made of a build", lambda: sh(os.path.join(TREE, "scripts/package"), "--out", packages, "--build", made)):
+            judge(cases, Overlay(os.path.join(layer, "root"), "here", packages), "here: an overlay on this machine's files")
+        sh("umount", "--recursive", layer, status=None)
+
+
+def prefix_lack(made: str) -> str | None:
+    """What is wrong with the prefix of this build, or None."""
+    options = json.loads(sh("meson", "introspect", "--buildoptions", made))
+    (prefix,) = (option["value"] for option in options if option["name"] == "prefix")
+    return None if prefix == "/usr" else f"{made} has the prefix {prefix}, not /usr as the packages; remove it, and scripts/test makes it anew"
+
+
+def lack(made: str | None) -> str | None:
+    """What this machine lacks, or None."""
+    if made is None and shutil.which("mmdebstrap") is None:
+        return "no mmdebstrap here; as root: apt-get install mmdebstrap"
+    if made is not None and shutil.which("dh") is None:
+        return "no debhelper here; scripts/setup installs it"
+    return manager.lack() or (None if made is None else prefix_lack(made))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Debian packages in clean roots.")
     parser.add_argument("--suite", action="append", metavar="SUITE", help=f"of Debian ({', '.join(SUITES)})")
     parser.add_argument("--packages", metavar="DIR", help="DIR/SUITE has the packages, or gets them")
+    parser.add_argument("--build", metavar="BUILD", help="judge the packages of this build, on this machine's files")
     parser.add_argument("--inside", type=int, metavar="N", help="for this program's own use")
     args = parser.parse_args()
     if args.inside is not None:
         return inside(args.inside)
-    why = manager.lack() or (None if shutil.which("mmdebstrap") else "no mmdebstrap here; as root: apt-get install mmdebstrap")
+    why = lack(args.build)
     if why is not None:
         return tap.skip_program("packages", why)
+    if args.build is not None and MOUNTED not in os.environ:
+        os.environ[MOUNTED] = "yes"
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, "-B", *sys.argv])
     cases = Cases()
-    with tempfile.TemporaryDirectory(prefix="sluice-packages.") as folder:
-        for suite in args.suite or SUITES:
-            judge_suite(cases, suite, os.path.join(args.packages or folder, suite))
+    if args.build is not None:
+        judge_build(cases, args.build)
+    else:
+        with tempfile.TemporaryDirectory(prefix="sluice-packages.") as folder:
+            for suite in args.suite or SUITES:
+                judge_suite(cases, suite, os.path.join(args.packages or folder, suite))
     return cases.report.finish()
 
 
