@@ -149,15 +149,23 @@ int port_frame_check(const struct port *p, uint64_t mtu, char *err, size_t err_l
     return -EINVAL;
 }
 
+static int port_error(const struct port *p, int rc, const char *what, char *err, size_t err_len)
+{
+    snprintf(err, err_len, "port %s: %s %s (%s); see its message above", p->name, p->driver, what,
+             rte_strerror(-rc));
+    return rc;
+}
+
 int port_queues(const struct port *p, uint16_t asked, uint16_t workers, uint16_t *usual, char *err,
                 size_t err_len)
 {
     const char *arg = queues_arg(p->driver);
-    struct rte_eth_dev_info info = {0};
+    struct rte_eth_dev_info info;
     uint16_t max;
-    int len;
+    int rc = rte_eth_dev_info_get(p->id, &info), len;
 
-    rte_eth_dev_info_get(p->id, &info);
+    if (rc != 0)
+        return port_error(p, rc, "gives no information", err, err_len);
     max = queues_max(&info);
     *usual = queues_usual(&info, workers);
     if (asked <= max)
@@ -176,13 +184,6 @@ uint32_t port_held(const struct port *p)
     if (strcmp(p->driver, "net_vmxnet3") == 0) /* it has two receive rings */
         return 3 * DESCRIPTORS;
     return RTE_MAX(2 * DESCRIPTORS, port_arg_number(p, "framecnt=", 0));
-}
-
-static int port_error(const struct port *p, int rc, const char *what, char *err, size_t err_len)
-{
-    snprintf(err, err_len, "port %s: %s %s (%s); see its message above", p->name, p->driver, what,
-             rte_strerror(-rc));
-    return rc;
 }
 
 /* Several queues: the device spreads flows over them, if it can. */
