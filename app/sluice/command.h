@@ -15,6 +15,7 @@ struct command {
 int command_send(int argc, char **argv);
 int command_recv(int argc, char **argv);
 int command_cp(int argc, char **argv);
+int command_sync(int argc, char **argv);
 int command_perf(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_top(int argc, char **argv);
@@ -29,6 +30,7 @@ int command_capture(int argc, char **argv);
 extern const char command_send_help[];
 extern const char command_recv_help[];
 extern const char command_cp_help[];
+extern const char command_sync_help[];
 extern const char command_perf_help[];
 extern const char command_show_help[];
 extern const char command_top_help[];

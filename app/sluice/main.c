@@ -14,6 +14,7 @@ static const char help[] =
     "\n"
     "Commands:\n"
     "  cp [-r] SRC... DST                       copy files; SRC or DST is HOST:PATH\n"
+    "  sync [--delete] SRC... DST               make DST as SRC, send what differs\n"
     "  send [-r] FILE|DIR|- [...] HOST[:PORT]   send files, directories or stdin\n"
     "  recv [-o DIR|FILE|-] [--once]            receive files and check their hashes\n"
     "  perf server                              wait for throughput tests\n"
@@ -49,9 +50,9 @@ static const char help[] =
     }
 
 static const struct command commands[] = {
-    COMMAND(cp),   COMMAND(send), COMMAND(recv),    COMMAND(perf),   COMMAND(show),
-    COMMAND(top),  COMMAND(exec), COMMAND(console), COMMAND(reload), COMMAND(doctor),
-    COMMAND(ping), COMMAND(key),  COMMAND(capture),
+    COMMAND(cp),     COMMAND(sync), COMMAND(send), COMMAND(recv),    COMMAND(perf),
+    COMMAND(show),   COMMAND(top),  COMMAND(exec), COMMAND(console), COMMAND(reload),
+    COMMAND(doctor), COMMAND(ping), COMMAND(key),  COMMAND(capture),
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 

@@ -24,6 +24,7 @@
 #include "fuzz_input.h"
 #include "sluice/files/digest.h"
 #include "sluice/say.h"
+#include "sluice/sync/prune.h"
 #include "sluice/transfer/incoming.h"
 
 #define SLOTS       2u
@@ -37,6 +38,8 @@ struct run {
     struct fuzz_input in;
     struct incoming receiver;
     struct destination destination;
+    struct sync_options sync;
+    struct remove_rules clear;
     uint8_t request[REQUEST_MAX];
     uint32_t len;
     /* as the sender knows it */
@@ -150,10 +153,14 @@ int __wrap_result_queue_add(struct result_queue *a, uint64_t file, enum record_c
     CHECK(code < RECORD_CODES);
     fuzz_record_counts.results[code]++;
     if (code == RECORD_OK && k->kind != DESTINATION_STREAM) {
-        CHECK(fstatat(k->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0);
-        CHECK(S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && (uint64_t)st.st_size == size));
+        if (fstatat(k->dir_fd, name[0] == 0 ? "." : name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+            CHECK(k->dry_run);
+            return __real_result_queue_add(a, file, code, size, message);
+        }
+        CHECK(S_ISDIR(st.st_mode) || (S_ISLNK(st.st_mode) && k->sync) || k->dry_run ||
+              (S_ISREG(st.st_mode) && (uint64_t)st.st_size == size));
         run.received += S_ISREG(st.st_mode);
-        CHECK((st.st_mode & 07022) == 0 || S_ISDIR(st.st_mode));
+        CHECK((st.st_mode & (k->sync ? 07000 : 07022)) == 0 || !S_ISREG(st.st_mode));
     }
     return __real_result_queue_add(a, file, code, size, message);
 }
@@ -164,6 +171,8 @@ static int entry_remove(const char *path, const struct stat *st, int type, struc
 {
     if (at->level == 0)
         return 0;
+    if (run.destination.sync && type == FTW_SL)
+        return unlink(path);
     CHECK(type == FTW_F || type == FTW_DP || type == FTW_DNR);
     if (type == FTW_F && run.destination.keep_s > 0 && strstr(path, ".part-") != NULL)
         return unlink(path);
@@ -245,6 +254,17 @@ static void record_fill(struct record *r, uint8_t *data)
             r->flags = r->mode & 1 ? RECORD_SIZE_UNKNOWN : r->mode & 2 ? RECORD_RESUME : 0;
         r->size = r->flags == RECORD_SIZE_UNKNOWN ? 0 : input_number(in);
         return;
+    case RECORD_LINK:
+        r->file = run.file + 1;
+        r->mtime_s = input_u8(in);
+        r->len_bytes = input_u8(in) % 64;
+        input_bytes(in, data, r->len_bytes);
+        return;
+    case RECORD_NAME:
+        r->file = 0;
+        r->len_bytes = input_u8(in) % 64;
+        input_bytes(in, data, r->len_bytes);
+        return;
     case RECORD_KEEP:
         r->offset = run.at;
         r->size = (uint64_t)(input_u8(in) % 4) * RECORD_CHUNK_BYTES;
@@ -317,7 +337,7 @@ static void record_spoil(struct record *r, uint8_t step)
 /* What the sender has sent, once this record has left as it was meant. */
 static void sender_follow(const struct record *r, const uint8_t *data)
 {
-    if (r->type == RECORD_OFFER || r->type == RECORD_DIR)
+    if (r->type == RECORD_OFFER || r->type == RECORD_DIR || r->type == RECORD_LINK)
         run.file++;
     run.asked += r->type == RECORD_ASK;
     if (r->type == RECORD_OFFER) {
@@ -338,7 +358,7 @@ static void sender_follow(const struct record *r, const uint8_t *data)
     }
 }
 
-static void record_add(enum record_type type, uint8_t step)
+static void record_add(enum record_type type, uint16_t flags, uint8_t step)
 {
     struct record r = {.type = (uint8_t)type, .file = run.file};
     uint8_t *header = run.request + run.len, *data = header + RECORD_HEADER_BYTES;
@@ -350,6 +370,7 @@ static void record_add(enum record_type type, uint8_t step)
     if (r.type == RECORD_ANSWER)
         r.file = run.asked;
     record_fill(&r, data);
+    r.flags |= flags;
     sender_follow(&r, data);
     record_spoil(&r, step);
     run.len += RECORD_HEADER_BYTES + r.len_bytes;
@@ -412,6 +433,9 @@ static void receives_end(int status)
 
 static void step_run(uint8_t step)
 {
+    static const enum record_type of_sync[] = {RECORD_LINK, RECORD_NAME, RECORD_DIR,
+                                               RECORD_END_ALL};
+
     switch (step & 15) {
     case RECORD_STEP_SEND:
         request_send();
@@ -432,15 +456,51 @@ static void step_run(uint8_t step)
         return;
     case RECORD_STEP_RESUME:
         step = input_u8(&run.in);
-        record_add((enum record_type)(RECORD_ASK + (step & 3)), step);
+        record_add((enum record_type)(RECORD_ASK + (step & 3)), 0, step);
+        return;
+    case RECORD_STEP_SYNC:
+        step = input_u8(&run.in);
+        record_add(of_sync[step & 3], (step & 2) != 0 ? RECORD_BEGIN : 0, step);
         return;
     case RECORD_STEP_LEFT:
         part_left();
         return;
     default:
         if ((step & 15) <= RECORD_RESULT)
-            record_add((enum record_type)(step & 15), step);
+            record_add((enum record_type)(step & 15), 0, step);
     }
+}
+
+/* A line of --itemize. */
+static void item_count(void *context, const char *line)
+{
+    CHECK(context == &run);
+    for (const char *p = line; *p != 0; p++)
+        CHECK((uint8_t)*p >= ' ' && *p != 0x7f);
+    fuzz_record_counts.items++;
+    fuzz_record_counts.deleted += line[0] == '*';
+}
+
+/* Has the receiver be that of a sync. */
+static void sync_make(uint8_t how)
+{
+    struct destination *k = &run.destination;
+
+    run.sync = (struct sync_options){.dry_run = how & 0x20,
+                                     .prune = how & 0x40,
+                                     .checksum = how & 0x80,
+                                     .itemize = true,
+                                     .context = &run,
+                                     .say = item_count};
+    run.clear = prune_rules(&run.sync);
+    run.receiver.sync.options = &run.sync;
+    run.receiver.quiet = true;
+    k->kind = DESTINATION_DIR;
+    k->sync = k->overwrite = true;
+    k->dry_run = run.sync.dry_run;
+    k->checksum = run.sync.checksum;
+    k->clear = run.sync.prune ? &run.clear : NULL;
+    k->mask = 0;
 }
 
 static void destination_make(struct destination *k, uint8_t how, const char *inside)
@@ -465,6 +525,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static uint8_t *memory;
     struct incoming *r = &run.receiver;
     char inside[FUZZ_FOLDER_MAX + 3];
+    uint8_t how;
 
     if (memory == NULL) {
         folder_make();
@@ -474,8 +535,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     run = (struct run){.in = {data, data + size}, .digest = digest_create()};
     CHECK(run.digest != NULL);
     snprintf(inside, sizeof inside, "%s/in", folder);
-    destination_make(&run.destination, input_u8(&run.in), inside);
+    how = input_u8(&run.in);
+    destination_make(&run.destination, how, inside);
     CHECK(incoming_init(r, (struct sluice *)&run, &run.destination, SLOTS, memory) == 0);
+    if (how & 0x10)
+        sync_make(how);
     CHECK(incoming_accept(r, 7, 0) == 0);
     complete(SLUICE_OP_ACCEPT, 0, 0, 0);
     for (int i = 0; i < STEPS_MAX && input_left(&run.in); i++)

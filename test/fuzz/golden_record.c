@@ -36,6 +36,16 @@
 #define HAVE           RECORD_STEP_RESUME, 2
 #define KEEP(chunks)   RECORD_STEP_RESUME, 3, chunks
 #define LEFT           RECORD_STEP_LEFT
+/* with SYNC in the first byte */
+#define SYNC           0x10
+#define DRY            0x20
+#define DELETE         0x40
+#define CHECKSUM       0x80
+#define LINK(c)        RECORD_STEP_SYNC, 0, 5, 3, c, 0, 't'
+#define NAME(c)        RECORD_STEP_SYNC, 1, 1, c
+#define BEGIN(c)       RECORD_STEP_SYNC, 2, 0xed, 1, 5, 1, c
+#define DONE(c)        RECORD_DIR, 1, 0xed, 5, 1, c
+#define UNREAD         RECORD_STEP_SYNC, 3
 
 const uint64_t golden_runs = 8000;
 
@@ -83,6 +93,22 @@ static const struct fuzz_golden goldens[] = {
     GOLDEN(DIR | KEPT, LEFT, LEFT_OFFER, SEND, KEEP(3), SEND),
     GOLDEN(DIR | KEPT, LEFT, LEFT_OFFER, ASK, SEND),
     GOLDEN(DIR | KEPT, ASK, RECORD_STEP_RESUME, WRONG_FILE, 1, 0xa4, 5, 1, 'l', 1, 2, SEND),
+    /* a sync: links, directories, what is in the way, and what is deleted; a dry run; no sync */
+    GOLDEN(SYNC | DELETE, BEGIN('.'), BEGIN('d'), OFFER(3), DATA(3), END, LINK('l'), DONE('d'),
+           NAME('n'), DONE('.'), ALL, SEND, SENT, NO_MORE),
+    GOLDEN(SYNC | DELETE, OFFER(3), DATA(3), END, SEND, BEGIN('.'), LINK('d'), BEGIN('d'),
+           LINK('d'), DONE('.'), ALL, SEND, SENT, NO_MORE),
+    GOLDEN(SYNC | DELETE, OFFER(3), DATA(3), END, BEGIN('.'), DONE('.'), UNREAD, SEND, SENT,
+           NO_MORE),
+    GOLDEN(SYNC, OFFER(3), DATA(3), END, LINK('d'), NAMED('d', 1), DATA(1), END, DONE('l'), ALL,
+           SEND, SENT, NO_MORE),
+    GOLDEN(SYNC | DRY | DELETE, BEGIN('.'), ASK, LINK('l'), BEGIN('d'), DONE('d'), DONE('.'), ALL,
+           SEND, SENT, NO_MORE),
+    GOLDEN(SYNC | DRY, NAMED('x', 1), DATA(1), SEND),
+    GOLDEN(SYNC | CHECKSUM, NAMED('l', LEFT_SIZE), HOLE(0xf3), 0, 0x20, 0, 1, END, SEND, ASK,
+           LEFT_OFFER, SEND, SENT, KEEP(2), DATA(1), END, ALL, SEND),
+    GOLDEN(SYNC, LINK('.'), LINK('/'), SEND),
+    GOLDEN(DIR, BEGIN('d'), SEND),
     GOLDEN(DIR, HAVE, SEND),
     GOLDEN(DIR, ASK, ANSWER, SEND),
     GOLDEN(DIR, RECORD_OFFER, 1, 0xa4, 5, 4, '.', '.', '/', 'x', 0, END, ALL, SEND),
@@ -104,6 +130,7 @@ void golden_check(void)
     for (int i = RECORD_OFFER; i < RECORD_TYPES; i++)
         CHECK(c->decoded[i] > 0 || i == RECORD_TOKEN);
     CHECK(c->told >= 10 && c->resumed >= 3);
+    CHECK(c->items >= 10 && c->deleted >= 2);
     for (size_t i = 0; i < sizeof reached / sizeof reached[0]; i++)
         CHECK(c->results[reached[i]] > 0);
     CHECK(c->refused >= 3 && c->broken >= 10 && c->whole >= 6);

@@ -228,3 +228,9 @@ if script_exists("copies/copies_test"):
     @scene("files: copies to and from another host, over a remote shell")
     def copies(testbed: Testbed, context: Context) -> None:
         _script(testbed, context, "copies/copies_test")
+
+
+if script_exists("syncs/syncs_test"):
+    @scene("files: syncs with another host, compared with rsync")
+    def syncs(testbed: Testbed, context: Context) -> None:
+        _script(testbed, context, "syncs/syncs_test")

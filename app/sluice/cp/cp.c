@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sluice cp: the command line. */
+/* sluice cp and sluice sync: the command lines. */
 #include "sluice/command.h"
 
 #include <stdio.h>
@@ -54,6 +54,40 @@ const char command_cp_help[] =
     "a file here, 6 error of a file there, 7 out of memory, quota or other resources.\n"
     "Manual: sluice(1).\n";
 
+const char command_sync_help[] =
+    "usage: sluice sync [OPTION...] SRC... DST\n"
+    "Makes the directory DST have what SRC have, here or on another host, and sends only\n"
+    "what differs. Either all SRC or DST are on that host, written as [USER@]HOST:PATH.\n"
+    "Of SRC/, with a slash, what is in it goes into DST; without one, SRC itself does.\n"
+    "The remote shell, ssh, starts sluice there; a daemon runs on both hosts.\n"
+    "\n"
+    "  -n, --dry-run       change nothing; print what would change, as -i does\n"
+    "  -i, --itemize       print a line for each change, with rsync's letters\n"
+    "  -c, --checksum      compare contents, not sizes and times\n"
+    "      --delete        then delete in DST what SRC do not have\n"
+    "      --keep-partial TIME  how long to keep what has come of a file when the sync\n"
+    "                      is cut off: 10min, 24h (24h); 0: not at all\n"
+    "  -e, --rsh COMMAND   remote shell, with its options ($SLUICE_RSH, or ssh)\n"
+    "      --remote-path PROGRAM  sluice on the other host (sluice)\n"
+    "      --address ADDRESS  connect to this address of the receiving host (one in a\n"
+    "                      network that both daemons have, or behind a gateway)\n"
+    "      --port PORT     service number of the receiving host (0: any free one)\n"
+    "      --max-size SIZE refuse larger files, as 500M or 2G\n"
+    "      --fsync         write each file to the disk before it gets its name\n"
+    "      --buffers N     requests of 4 MiB in flight, 1 to 64 (8)\n"
+    "      --go-back-N     repair losses by go-back-N instead of selective repeat\n"
+    "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
+    "      --json          print a summary as JSON on standard output\n"
+    "  -q, --quiet         print no progress bar, no final line and no notes\n"
+    "  -v, --verbose       print the final line even if stderr is not a terminal\n"
+    "      --socket PATH   socket of the daemon here ($SLUICE_SOCKET)\n"
+    "  -h, --help          show this help\n"
+    "\n"
+    "Exit status: 0 DST is as SRC, 1 transfer failed, 2 usage error, 3 no daemon here,\n"
+    "4 other host unknown, unreachable, refusing or without a daemon, 5 error of a file\n"
+    "here, 6 error of a file there, 7 out of memory, quota or other resources.\n"
+    "Manual: sluice(1).\n";
+
 enum {
     OPT_OVERWRITE = OPTIONS_OWN,
     OPT_RESUME,
@@ -67,29 +101,46 @@ enum {
     OPT_BUFFERS,
     OPT_GO_BACK_N,
     OPT_SERVER,
+    OPT_DELETE,
 };
 
-static const struct option longs[] = {
-    OPTIONS_LONG,
+/* What both commands take. */
+#define BOTH                                                                                       \
+    OPTIONS_LONG, {"keep-partial", required_argument, NULL, OPT_KEEP},                             \
+        {"rsh", required_argument, NULL, 'e'},                                                     \
+        {"remote-path", required_argument, NULL, OPT_REMOTE_PATH},                                 \
+        {"address", required_argument, NULL, OPT_ADDRESS},                                         \
+        {"port", required_argument, NULL, OPT_PORT},                                               \
+        {"max-size", required_argument, NULL, OPT_MAX_SIZE},                                       \
+        {"fsync", no_argument, NULL, OPT_FSYNC},                                                   \
+        {"buffers", required_argument, NULL, OPT_BUFFERS},                                         \
+    {                                                                                              \
+        "go-back-N", no_argument, NULL, OPT_GO_BACK_N                                              \
+    }
+
+static const struct option sync_longs[] = {
+    BOTH,
+    {"dry-run", no_argument, NULL, 'n'},
+    {"itemize", no_argument, NULL, 'i'},
+    {"checksum", no_argument, NULL, 'c'},
+    {"delete", no_argument, NULL, OPT_DELETE},
+    {NULL, 0, NULL, 0},
+};
+
+static const struct option cp_longs[] = {
+    BOTH,
     {"recursive", no_argument, NULL, 'r'},
     {"overwrite", no_argument, NULL, OPT_OVERWRITE},
     {"resume", no_argument, NULL, OPT_RESUME},
-    {"keep-partial", required_argument, NULL, OPT_KEEP},
-    {"rsh", required_argument, NULL, 'e'},
-    {"remote-path", required_argument, NULL, OPT_REMOTE_PATH},
-    {"address", required_argument, NULL, OPT_ADDRESS},
-    {"port", required_argument, NULL, OPT_PORT},
     {"name", required_argument, NULL, OPT_NAME},
-    {"max-size", required_argument, NULL, OPT_MAX_SIZE},
-    {"fsync", no_argument, NULL, OPT_FSYNC},
-    {"buffers", required_argument, NULL, OPT_BUFFERS},
-    {"go-back-N", no_argument, NULL, OPT_GO_BACK_N},
     {"server", no_argument, NULL, OPT_SERVER},
     {NULL, 0, NULL, 0},
 };
 
 struct cp {
+    const char *command; /* "cp" or "sync" */
     struct near_options near;
+    struct sync_options sync;
     struct address address;
     const char *rsh, *remote_path;
     char *words[RSH_WORDS_MAX + OWN_WORDS + 1]; /* of the command that starts the far end */
@@ -123,22 +174,45 @@ static int cp_word(struct cp *c, int opt)
     }
 }
 
+/* Options that say what is compared and changed. False: it is none of them. */
+static bool cp_flag(struct cp *c, int opt)
+{
+    switch (opt) {
+    case 'r':
+        c->near.recursive = true;
+        return true;
+    case OPT_OVERWRITE:
+        c->near.overwrite = true;
+        return true;
+    case OPT_RESUME:
+        c->near.resume = true;
+        return true;
+    case 'n':
+        c->sync.dry_run = true;
+        return true;
+    case 'i':
+        c->sync.itemize = true;
+        return true;
+    case 'c':
+        c->sync.checksum = true;
+        return true;
+    case OPT_DELETE:
+        c->sync.prune = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
 static int cp_option(struct cp *c, char **argv, int opt)
 {
     struct near_options *n = &c->near;
     uint64_t value = 0;
     int code = SAY_OK;
 
+    if (cp_flag(c, opt))
+        return SAY_OK;
     switch (opt) {
-    case 'r':
-        n->recursive = true;
-        break;
-    case OPT_OVERWRITE:
-        n->overwrite = true;
-        break;
-    case OPT_RESUME:
-        n->resume = true;
-        break;
     case OPT_KEEP:
         code = options_keep(&n->keep_s);
         break;
@@ -169,7 +243,7 @@ static int cp_option(struct cp *c, char **argv, int opt)
         code = cp_word(c, opt);
         break;
     default:
-        code = options_refused("cp", argv, opt);
+        code = options_refused(c->command, argv, opt);
         break;
     }
     return code;
@@ -193,9 +267,9 @@ static int cp_operands(struct cp *c, char **operands, int count, char host[OPERA
         if (o.host[0] == 0)
             continue;
         if (last && remote > 0)
-            return options_wrong("cp", "both sides name a host; run it on one of the two");
+            return options_wrong(c->command, "both sides name a host; run it on one of the two");
         if (remote > 0 && strcmp(host, o.host) != 0)
-            return options_wrong("cp",
+            return options_wrong(c->command,
                                  "the sources are on different hosts; copy from one at a time");
         remote++;
         strcpy(host, o.host);
@@ -203,9 +277,12 @@ static int cp_operands(struct cp *c, char **operands, int count, char host[OPERA
         c->near.pull = !last;
     }
     if (remote == 0)
-        return options_wrong("cp", "no side names a host; write HOST:PATH for one, or use cp(1)");
+        return options_wrong(c->command,
+                             c->near.sync != NULL
+                                 ? "no side names a host; write HOST:PATH for one, or use rsync(1)"
+                                 : "no side names a host; write HOST:PATH for one, or use cp(1)");
     if (c->near.pull && remote < count - 1)
-        return options_wrong("cp",
+        return options_wrong(c->command,
                              "some sources are here, some on another host; copy them one after "
                              "the other");
     c->near.sources = operands;
@@ -237,31 +314,76 @@ static int cp_run(struct cp *c, const char *host)
     return code;
 }
 
-int command_cp(int argc, char **argv)
+/* Reads the options. Returns OPTIONS_GO with optind at the first operand, or an exit code. */
+static int cp_options(struct cp *c, int argc, char **argv)
 {
-    const char *rsh = getenv("SLUICE_RSH");
-    struct cp c = {.near = {.name = "stdin", .buffers = 8, .keep_s = OPTIONS_KEEP_S},
-                   .rsh = rsh != NULL && *rsh != 0 ? rsh : "ssh",
-                   .remote_path = "sluice"};
-    char host[OPERAND_HOST_MAX];
-    int opt, code = SAY_OK;
+    bool sync = c->near.sync != NULL;
+    const char *shorts = sync ? ":nice:qvh" : ":re:qvh";
+    int opt, code;
 
-    while (code == SAY_OK && (opt = getopt_long(argc, argv, ":re:qvh", longs, NULL)) != -1) {
+    while ((opt = getopt_long(argc, argv, shorts, sync ? sync_longs : cp_longs, NULL)) != -1) {
         if (opt == 'h') {
-            fputs(command_cp_help, stdout);
+            fputs(sync ? command_sync_help : command_cp_help, stdout);
             return say_flush();
         }
-        if (!options_take(&c.near.common, opt))
-            code = cp_option(&c, argv, opt);
+        code = options_take(&c->near.common, opt) ? SAY_OK : cp_option(c, argv, opt);
+        if (code != SAY_OK)
+            return code;
     }
-    if (code != SAY_OK)
+    c->sync.itemize |= c->sync.dry_run; /* else a dry run would show nothing */
+    return OPTIONS_GO;
+}
+
+/* A sync has no standard input: it has no size and time to compare. */
+static bool cp_has_input(const struct cp *c, char *const *operands, int count)
+{
+    int i;
+
+    for (i = 0; i < count && c->near.sync != NULL; i++) {
+        if (strcmp(operands[i], "-") == 0)
+            return true;
+    }
+    return false;
+}
+
+static int cp_command(struct cp *c, int argc, char **argv)
+{
+    const char *rsh = getenv("SLUICE_RSH");
+    char host[OPERAND_HOST_MAX];
+    int code;
+
+    c->near.name = "stdin";
+    c->near.buffers = 8;
+    c->near.keep_s = OPTIONS_KEEP_S;
+    c->rsh = rsh != NULL && *rsh != 0 ? rsh : "ssh";
+    c->remote_path = "sluice";
+    code = cp_options(c, argc, argv);
+    if (code != OPTIONS_GO)
         return code;
-    if (c.server && (optind < argc || isatty(STDIN_FILENO)))
-        return options_wrong("cp", "--server is for the far end of sluice cp, which starts it");
-    if (c.server)
-        return server_run(sluice_version(), c.near.common.socket);
+    if (c->server && (optind < argc || isatty(STDIN_FILENO)))
+        return options_wrong(c->command,
+                             "--server is for the far end of sluice cp, which starts it");
+    if (c->server)
+        return server_run(sluice_version(), c->near.common.socket);
     if (argc - optind < 2)
-        return options_wrong("cp", "a source or the target is missing");
-    code = cp_operands(&c, argv + optind, argc - optind, host);
-    return code != SAY_OK ? code : cp_run(&c, host);
+        return options_wrong(c->command, "a source or the target is missing");
+    if (cp_has_input(c, argv + optind, argc - optind))
+        return options_wrong(c->command, "\"-\" is no file; write ./- for one of this name");
+    code = cp_operands(c, argv + optind, argc - optind, host);
+    return code != SAY_OK ? code : cp_run(c, host);
+}
+
+int command_cp(int argc, char **argv)
+{
+    struct cp c = {.command = "cp"};
+
+    return cp_command(&c, argc, argv);
+}
+
+int command_sync(int argc, char **argv)
+{
+    struct cp c = {.command = "sync", .near = {.recursive = true, .resume = true}};
+
+    c.near.sync = &c.sync;
+    return cp_command(&c, argc, argv);
 }

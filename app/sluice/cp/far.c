@@ -129,13 +129,23 @@ static void far_say(struct far *f, const struct message *m)
     }
 }
 
+/* Prints a line of --itemize. */
+static void far_item(const struct message *m)
+{
+    char raw[MESSAGE_DATA_MAX + 1], safe[MESSAGE_DATA_MAX + 1];
+
+    snprintf(raw, sizeof raw, "%.*s", (int)m->len_bytes, (const char *)m->data);
+    puts(text_safe(safe, sizeof safe, raw));
+}
+
 /* Takes one message. Returns NULL, or what is wrong with it. */
 static const char *far_take(struct far *f, const struct message *m)
 {
     struct address_list *l = &f->addresses;
     bool where = m->type == MESSAGE_ADDRESS || m->type == MESSAGE_READY;
 
-    if (f->greeted == (m->type == MESSAGE_HELLO) || (where && !f->receives))
+    if (f->greeted == (m->type == MESSAGE_HELLO) || (where && !f->receives) ||
+        (m->type == MESSAGE_ITEM && !f->itemizes))
         return "out of order";
     switch (m->type) {
     case MESSAGE_HELLO:
@@ -155,6 +165,9 @@ static const char *far_take(struct far *f, const struct message *m)
     case MESSAGE_ERROR:
     case MESSAGE_NOTE:
         far_say(f, m);
+        return NULL;
+    case MESSAGE_ITEM:
+        far_item(m);
         return NULL;
     case MESSAGE_END:
         f->ended = true;
@@ -229,6 +242,7 @@ int far_order(struct far *f, const struct far_order *o)
     int k, err;
 
     f->receives = (o->start.flags & MESSAGE_PULL) == 0;
+    f->itemizes = (o->start.flags & MESSAGE_ITEMIZE) != 0 && f->receives;
     message_start_encode(start, &o->start);
     err = talk_write(&f->talk, MESSAGE_START, start, sizeof start);
     for (k = 0; k < o->n_paths && err == 0; k++) {

@@ -23,6 +23,7 @@ struct far {
     char host[OPERAND_HOST_MAX]; /* for messages */
     const char *program;         /* the remote shell, for messages */
     bool quiet;
+    bool itemizes; /* it was told to say what it changes */
     bool greeted;  /* it has said HELLO */
     bool receives; /* it was told to receive, so it says where */
     bool ready;    /* it accepts on `service` */

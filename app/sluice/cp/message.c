@@ -22,6 +22,7 @@ static const struct message_shape {
     [MESSAGE_ERROR] = {1, MESSAGE_TEXT_MAX, true},
     [MESSAGE_NOTE] = {1, MESSAGE_TEXT_MAX, true},
     [MESSAGE_END] = {1, 1, false},
+    [MESSAGE_ITEM] = {1, MESSAGE_DATA_MAX, true},
 };
 
 size_t message_encode(uint8_t out[MESSAGE_BYTES_MAX], const struct message *m)
@@ -100,6 +101,9 @@ int message_start_decode(struct message_start *s, const struct message *m, const
         return -EINVAL;
     *why = "no service to send to";
     if ((s->flags & MESSAGE_PULL) != 0 && s->service == 0)
+        return -EINVAL;
+    *why = "a flag of a sync without a sync";
+    if ((s->flags & MESSAGE_SYNC) == 0 && (s->flags & MESSAGE_SYNC_FLAGS) != 0)
         return -EINVAL;
     *why = "an unused field is not zero";
     if (bytes_get_u16(m->data + 34) != 0)

@@ -2,6 +2,7 @@
 /* The near end of sluice cp. See near.h. */
 #include "sluice/cp/near.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -20,6 +21,7 @@ struct near {
     struct copy copy;
     struct far far;
     struct address_list addresses; /* of this host's daemon */
+    struct sync_options sync;      /* as the options have them, for this end */
     union {
         struct sender sender;
         struct receiver receiver;
@@ -47,13 +49,30 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Prints a line of --itemize. */
+static void near_item(void *context, const char *line)
+{
+    (void)context;
+    puts(line);
+}
+
+/* The flags of a sync. */
+static uint32_t near_sync_flags(const struct sync_options *o)
+{
+    if (o == NULL)
+        return 0;
+    return MESSAGE_SYNC | (o->dry_run ? MESSAGE_DRY_RUN : 0) |
+           (o->checksum ? MESSAGE_CHECKSUM : 0) | (o->prune ? MESSAGE_DELETE : 0) |
+           (o->itemize ? MESSAGE_ITEMIZE : 0);
+}
+
 /* Starts the far end, and has it do its half. */
 static int near_order(struct near *n, uint32_t flags, uint16_t service)
 {
     const struct near_options *o = n->options;
     char *target[] = {(char *)(uintptr_t)o->target};
     struct far_order order = {
-        .start = {.flags = flags | (o->common.quiet ? MESSAGE_QUIET : 0),
+        .start = {.flags = flags | near_sync_flags(o->sync) | (o->common.quiet ? MESSAGE_QUIET : 0),
                   .buffers = o->buffers,
                   .max_bytes = o->pull ? 0 : o->max_bytes,
                   .keep_s = o->pull ? 0 : o->keep_s,
@@ -113,7 +132,8 @@ static int near_push(struct near *n)
                                 .go_back_n = o->go_back_n,
                                 .resume = o->resume,
                                 .slots = o->buffers,
-                                .copy = &n->copy};
+                                .copy = &n->copy,
+                                .sync = o->sync != NULL ? &n->sync : NULL};
     bool many = o->n_sources > 1 || is_directory(o->sources[0]);
     uint32_t flags = (o->overwrite ? MESSAGE_OVERWRITE : 0) | (o->fsync ? MESSAGE_FSYNC : 0) |
                      (many ? MESSAGE_DIRECTORY : 0);
@@ -141,7 +161,7 @@ static int pull_ready(void *context, struct sluice *session, uint16_t service)
     const struct near_options *o = n->options;
     uint32_t flags = MESSAGE_PULL | (o->recursive ? MESSAGE_RECURSIVE : 0) |
                      (o->go_back_n ? MESSAGE_GO_BACK_N : 0) | (o->resume ? MESSAGE_RESUME : 0) |
-                     (is_directory(o->target) ? 0 : MESSAGE_ONE_FILE);
+                     (o->sync != NULL || is_directory(o->target) ? 0 : MESSAGE_ONE_FILE);
     int code;
 
     if (o->address != NULL)
@@ -166,12 +186,14 @@ static int near_pull(struct near *n)
                                   .overwrite = o->overwrite,
                                   .directory =
                                       o->n_sources > 1 || (len > 0 && o->target[len - 1] == '/'),
-                                  .copy = &n->copy};
+                                  .copy = &n->copy,
+                                  .sync = o->sync != NULL ? &n->sync : NULL};
 
     n->copy.ready = pull_ready;
     n->copy.paths = o->sources;
     n->copy.n_paths = o->n_sources;
     n->copy.recursive = o->recursive;
+    n->copy.contents = o->sync != NULL;
     return receiver_run(&n->receiver, &ro);
 }
 
@@ -183,6 +205,11 @@ int near_run(const struct near_options *o)
     if (n == NULL)
         return say_error(SAY_RESOURCE, "no memory; end other programs first");
     n->options = o;
+    if (o->sync != NULL) {
+        n->sync = *o->sync;
+        n->sync.push = !o->pull;
+        n->sync.say = near_item;
+    }
     n->copy =
         (struct copy){.host = n->far.host, .context = n, .over = near_over, .finish = near_finish};
     if (getrandom(n->copy.token, sizeof n->copy.token, 0) != (ssize_t)sizeof n->copy.token)

@@ -8,6 +8,7 @@
 
 #include "sluice/cp/address.h"
 #include "sluice/options.h"
+#include "sluice/sync/sync.h"
 
 struct near_options {
     struct options common;
@@ -24,7 +25,8 @@ struct near_options {
     uint64_t max_bytes; /* of a file; 0: as the receiver decides */
     uint32_t keep_s;    /* how long the receiver keeps part files; 0: not at all */
     bool recursive, go_back_n, overwrite, fsync;
-    bool resume; /* the sender sends only what the receiver does not have */
+    bool resume;                     /* the sender sends only what the receiver does not have */
+    const struct sync_options *sync; /* NULL: this is no sync */
 };
 
 /* Copies. Returns an exit code; errors are printed. */

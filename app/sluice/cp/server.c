@@ -29,6 +29,7 @@ struct server {
     struct talk talk;
     struct message_start start;
     struct copy copy;
+    struct sync_options sync;
     struct address_list addresses; /* of the near end, if it receives */
     char **paths;
     int n_paths;
@@ -186,6 +187,29 @@ static void server_say(void *context, bool error, const char *text)
         talk_write(&s->talk, error ? MESSAGE_ERROR : MESSAGE_NOTE, text, len);
 }
 
+/* Hands a line of --itemize to the near end. */
+static void server_item(void *context, const char *line)
+{
+    struct server *s = context;
+
+    talk_write(&s->talk, MESSAGE_ITEM, line, strlen(line));
+}
+
+/* What kind of sync this is; NULL: none. */
+static const struct sync_options *server_sync(struct server *s)
+{
+    uint32_t flags = s->start.flags;
+
+    s->sync = (struct sync_options){.dry_run = (flags & MESSAGE_DRY_RUN) != 0,
+                                    .checksum = (flags & MESSAGE_CHECKSUM) != 0,
+                                    .prune = (flags & MESSAGE_DELETE) != 0,
+                                    .itemize = (flags & MESSAGE_ITEMIZE) != 0,
+                                    .push = (flags & MESSAGE_PULL) == 0,
+                                    .context = s,
+                                    .say = server_item};
+    return (flags & MESSAGE_SYNC) != 0 ? &s->sync : NULL;
+}
+
 /* This host accepts: tells where. */
 static int server_ready(void *context, struct sluice *session, uint16_t service)
 {
@@ -221,7 +245,8 @@ static int server_receive(struct server *s, const struct options *common)
                                  .fsync = (t->flags & MESSAGE_FSYNC) != 0,
                                  .overwrite = (t->flags & MESSAGE_OVERWRITE) != 0,
                                  .directory = (t->flags & MESSAGE_DIRECTORY) != 0,
-                                 .copy = &s->copy};
+                                 .copy = &s->copy,
+                                 .sync = server_sync(s)};
 
     s->copy.ready = server_ready;
     return receiver_run(&s->receiver, &o);
@@ -281,7 +306,8 @@ static int server_send(struct server *s, const struct options *common)
                                .go_back_n = (t->flags & MESSAGE_GO_BACK_N) != 0,
                                .resume = (t->flags & MESSAGE_RESUME) != 0,
                                .slots = t->buffers,
-                               .copy = &s->copy};
+                               .copy = &s->copy,
+                               .sync = server_sync(s)};
     int code = sender_check(&o, &s->sender.total_bytes);
 
     if (code == SAY_OK)

@@ -140,6 +140,25 @@ int destination_open(struct destination *k, const char *path, bool overwrite)
                : destination_failed(path, -k->stream_fd, "give one that can be written");
 }
 
+int destination_open_tree(struct destination *k, const char *path, bool dry_run)
+{
+    struct stat st;
+
+    memset(k, 0, sizeof *k);
+    k->kind = DESTINATION_DIR;
+    k->dir_fd = k->stream_fd = -1;
+    k->sync = k->overwrite = true;
+    k->dry_run = dry_run;
+    k->made = stat(path, &st) < 0 && errno == ENOENT;
+    if (k->made) {
+        if (dry_run)
+            return SAY_OK;
+        if (mkdir(path, 0777) < 0)
+            return destination_failed(path, errno, "make the directory first (mkdir -p)");
+    }
+    return destination_open_dir(k, path);
+}
+
 void destination_close(struct destination *k)
 {
     if (k->dir_fd >= 0)

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sluice/files/remove.h"
+
 enum destination_kind {
     DESTINATION_DIR,
     DESTINATION_FILE,
@@ -28,7 +30,15 @@ struct destination {
     uint64_t max_bytes; /* of a file, larger ones are refused; 0: no limit */
     bool max_given;     /* by the user; else it is the size of the file system */
     uint32_t keep_s;    /* how long part files of interrupted transfers are kept; 0: not at all */
-    mode_t mask;        /* the umask: permission bits that no file gets */
+    mode_t mask;        /* the umask: permission bits that no file gets; 0 with sync */
+    /* With sync, the directory is to become as the sender's. So what is there may be replaced, and
+     * serves as a basis; modes and times of what is there are set, too. */
+    bool sync;
+    bool checksum; /* sync: the content decides whether a file is there, not size and time */
+    bool made;     /* sync: the directory was missing */
+    bool dry_run;  /* sync: nothing is changed; dir_fd is -1 if the directory is missing */
+    const struct remove_rules *clear; /* sync: how a directory that is in a file's way is removed,
+                                         with what is in it; NULL: only an empty one is */
 };
 
 /* path: as given with -o ("-": standard output). Returns an exit code; the error is printed.
@@ -36,6 +46,9 @@ struct destination {
  * of which costs it 64 bytes and the receiver the hashing of up to 64 MiB. A stream has no limit.
  * A pipe is waited for until it has a reader; loop_end() and signals end that. */
 int destination_open(struct destination *k, const char *path, bool overwrite);
+/* For a sync: path is a directory, which is made if it is missing, unless in a dry run. Returns an
+ * exit code; the error is printed. */
+int destination_open_tree(struct destination *k, const char *path, bool dry_run);
 void destination_close(struct destination *k);
 
 #endif

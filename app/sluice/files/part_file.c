@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sluice/files/listing.h"
 #include "sluice/files/name.h"
+#include "sluice/files/remove.h"
 #include "sluice/loop.h"
 
 #define PART_FILE_MODE 0777 /* without a sender's setuid and setgid bits */
@@ -20,7 +22,7 @@
 int part_file_init(struct part_file *p)
 {
     memset(p, 0, sizeof *p);
-    p->fd = p->dir_fd = -1;
+    p->fd = p->dir_fd = p->basis_fd = -1;
     p->digest = digest_create();
     p->chunk = digest_create();
     if (p->digest != NULL && p->chunk != NULL)
@@ -61,7 +63,7 @@ static enum record_code part_file_code(int err)
     }
 }
 
-static enum record_code part_file_failed(struct part_file *p, const char *what, int err)
+enum record_code part_file_failed(struct part_file *p, const char *what, int err)
 {
     snprintf(p->why, sizeof p->why, "%s: %s", what,
              err == ELOOP ? "a symbolic link is in the way" : strerror(err));
@@ -76,6 +78,33 @@ static uint64_t part_file_whole(uint64_t part_bytes, uint64_t size)
     return bytes - bytes % RECORD_CHUNK_BYTES;
 }
 
+/* Opens a regular file for reading, and nothing else. Returns the descriptor, or a negative errno.
+ */
+static int part_file_look(const struct part_file *p, struct stat *st)
+{
+    int err, fd = openat(p->dir_fd, p->base, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
+        return fd;
+    err = -ESTALE;
+    close(fd);
+    return err;
+}
+
+/* Has the file that is to be replaced serve for what the part file does not have. */
+static void part_file_basis(struct part_file *p)
+{
+    struct stat st;
+    uint64_t bytes;
+
+    p->basis_fd = part_file_look(p, &st);
+    bytes = p->basis_fd < 0 ? 0 : part_file_whole((uint64_t)st.st_size, p->offer.size);
+    if (bytes > p->old_bytes)
+        p->old_bytes = bytes;
+}
+
 /* Makes or opens the temporary file in the final directory. 0 or a negative errno. */
 static int part_file_create(struct part_file *p)
 {
@@ -85,7 +114,9 @@ static int part_file_create(struct part_file *p)
     part_name_make(&p->temporary, p->owner, p->base, &p->offer);
     p->fd = part_name_open(&p->temporary, p->dir_fd, p->base, resume);
     if (p->fd >= 0 && resume && fstat(p->fd, &st) == 0)
-        p->old_bytes = part_file_whole((uint64_t)st.st_size, p->offer.size);
+        p->part_bytes = p->old_bytes = part_file_whole((uint64_t)st.st_size, p->offer.size);
+    if (p->fd >= 0 && resume && p->destination->sync)
+        part_file_basis(p);
     return p->fd < 0 ? p->fd : 0;
 }
 
@@ -104,26 +135,46 @@ static void part_file_clean(struct part_file *p)
 
 /* Checks early whether the final name is taken; otherwise only the rename at the end would notice.
  * 0 or a negative errno. */
-static int part_file_vacant(const struct part_file *p)
+static int part_file_vacant(struct part_file *p)
 {
-    struct stat st;
+    struct listing names;
+    int err, fd;
 
-    if (fstatat(p->dir_fd, p->base, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    p->there = fstatat(p->dir_fd, p->base, &p->before, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!p->there)
         return 0;
-    if (S_ISDIR(st.st_mode))
+    if (!S_ISDIR(p->before.st_mode))
+        return p->destination->overwrite ? 0 : -EEXIST;
+    if (!p->destination->sync)
         return -EISDIR;
-    return p->destination->overwrite ? 0 : -EEXIST;
+    if (p->destination->clear != NULL)
+        return 0;
+    fd = openat(p->dir_fd, p->base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    err = fd < 0 ? -errno : listing_read(&names, fd);
+    if (err == 0) {
+        err = names.n > 0 ? -ENOTEMPTY : 0;
+        listing_free(&names);
+    }
+    if (fd >= 0)
+        close(fd);
+    return err;
 }
 
 /* Gives the file its final name, atomically. 0 or a negative errno; -EEXIST: the name is taken and
  * must not be replaced. */
 static int part_file_rename(const struct part_file *p)
 {
+    const struct destination *d = p->destination;
     const char *from = p->temporary.text;
-    int fd = p->dir_fd;
+    int err, fd = p->dir_fd;
 
-    if (p->destination->overwrite)
-        return renameat(fd, from, fd, p->base) < 0 ? -errno : 0;
+    if (d->overwrite) {
+        err = renameat(fd, from, fd, p->base) < 0 ? -errno : 0;
+        if (err != -EISDIR || !d->sync)
+            return err;
+        err = remove_directory(d->clear, fd, p->base, p->name);
+        return err == 0 && renameat(fd, from, fd, p->base) < 0 ? -errno : err;
+    }
     if (renameat2(fd, from, fd, p->base, RENAME_NOREPLACE) == 0)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
@@ -169,26 +220,125 @@ static void part_file_unplace(struct part_file *p)
     p->dir_fd = -1;
 }
 
+/* Reads all len bytes at `at`. 0 or a negative errno. */
+static int part_file_piece(int fd, uint8_t *to, uint64_t at, uint64_t len)
+{
+    while (len > 0) {
+        ssize_t n = pread(fd, to, len, (off_t)at);
+
+        if (n < 0 && errno == EINTR && loop_code() == 0)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -ENODATA;
+        to += n;
+        at += (uint64_t)n;
+        len -= (uint64_t)n;
+    }
+    return 0;
+}
+
+/* Reads the bytes from `at` to `end` for a digest. 0 or a negative errno. */
+static int part_file_digest(int fd, struct digest *d, uint64_t at, uint64_t end)
+{
+    static uint8_t piece[DIGEST_PIECE_BYTES];
+    int err = 0;
+
+    while (at < end && err == 0) {
+        uint64_t want = end - at < sizeof piece ? end - at : sizeof piece;
+
+        err = loop_code() != 0 ? -EINTR : part_file_piece(fd, piece, at, want);
+        if (err == 0)
+            digest_update(d, piece, want);
+        at += want;
+    }
+    return err;
+}
+
+/* Whether a file with so many bytes, and with this hash, has the name. */
+static bool part_file_matches(struct part_file *p, uint64_t bytes, const uint8_t *hash)
+{
+    uint8_t found[RECORD_HASH_BYTES];
+    struct stat st;
+    int err, fd = part_file_look(p, &st);
+
+    if (fd < 0)
+        return false;
+    digest_reset(p->chunk);
+    err = (uint64_t)st.st_size == bytes ? part_file_digest(fd, p->chunk, 0, bytes) : -ESTALE;
+    digest_value(p->chunk, found);
+    close(fd);
+    return err == 0 && memcmp(found, hash, sizeof found) == 0;
+}
+
+/* Whether what has the name is the file that the sender asks about. */
+static bool part_file_is_whole(struct part_file *p, const struct record *ask, const uint8_t *hash)
+{
+    const struct stat *st = &p->before;
+
+    if (!p->there || !S_ISREG(st->st_mode) || (uint64_t)st->st_size != ask->size)
+        return false;
+    if (p->destination->checksum)
+        return hash != NULL && part_file_matches(p, ask->size, hash);
+    return st->st_mtim.tv_sec == ask->mtime_s && st->st_mtim.tv_nsec == (int64_t)ask->mtime_ns;
+}
+
+/* Gives the file that is there the mode and time of `ask`. 0 or a negative errno. */
+static int part_file_adjust(const struct part_file *p, const struct record *ask)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                      {.tv_sec = ask->mtime_s, .tv_nsec = ask->mtime_ns}};
+    bool mode = ((p->before.st_mode ^ ask->mode) & PART_FILE_MODE) != 0;
+    bool time = p->before.st_mtim.tv_sec != times[1].tv_sec ||
+                p->before.st_mtim.tv_nsec != times[1].tv_nsec;
+    char path[32];
+    struct stat st;
+    int err = 0, fd;
+
+    if (!mode && !time)
+        return 0;
+    /* The file itself, and neither a link that has taken its place nor what that points to. It need
+     * not be readable. */
+    fd = openat(p->dir_fd, p->base, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (fstat(fd, &st) < 0 || st.st_ino != p->before.st_ino || st.st_dev != p->before.st_dev)
+        err = -ESTALE;
+    else if (mode && chmod(path, (st.st_mode & 07000) | (ask->mode & PART_FILE_MODE)) < 0)
+        err = -errno;
+    else if (time && utimensat(AT_FDCWD, path, times, 0) < 0)
+        err = -errno;
+    close(fd);
+    return err;
+}
+
 uint64_t part_file_ask(struct part_file *p, struct destination *destination, const char *name,
-                       const struct record *ask, bool *whole)
+                       const struct record *ask, const uint8_t *hash, bool *whole)
 {
     uint64_t bytes = 0;
-    struct stat st;
 
-    *whole = false;
+    *whole = p->there = false;
     p->destination = destination;
     if (destination->kind == DESTINATION_STREAM || part_file_place(p, name, NULL) < 0)
         return 0;
-    if (fstatat(p->dir_fd, p->base, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        *whole = S_ISREG(st.st_mode) && (uint64_t)st.st_size == ask->size &&
-                 st.st_mtim.tv_sec == ask->mtime_s && st.st_mtim.tv_nsec == (int64_t)ask->mtime_ns;
+    p->there = fstatat(p->dir_fd, p->base, &p->before, AT_SYMLINK_NOFOLLOW) == 0;
+    *whole = part_file_is_whole(p, ask, hash);
+    if (*whole && destination->sync && !destination->dry_run)
+        *whole = part_file_adjust(p, ask) == 0; /* else a new one gets this mode and time */
     /* The one file is there: another would replace it. */
     if (*whole && destination->kind == DESTINATION_FILE)
         destination->taken = true;
     if (!*whole) {
         part_name_make(&p->temporary, p->owner, p->base, ask);
-        bytes = part_file_whole(part_name_bytes(&p->temporary, p->dir_fd), ask->size);
+        bytes = part_name_bytes(&p->temporary, p->dir_fd);
+        if (destination->sync && p->there && S_ISREG(p->before.st_mode) &&
+            (uint64_t)p->before.st_size > bytes)
+            bytes = (uint64_t)p->before.st_size;
+        bytes = part_file_whole(bytes, ask->size);
     }
+    if (destination->dry_run && !*whole && p->there && S_ISDIR(p->before.st_mode) &&
+        destination->clear != NULL)
+        remove_directory(destination->clear, p->dir_fd, p->base, name);
     p->temporary.text[0] = 0;
     part_file_unplace(p);
     return bytes;
@@ -202,6 +352,7 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
     p->destination = destination;
     p->offer = *offer;
     p->at_bytes = p->hole_bytes = p->kept_bytes = p->old_bytes = p->hashed_bytes = 0;
+    p->part_bytes = 0;
     digest_reset(p->digest);
     p->why[0] = 0;
     if (part_file_fits(p, offer->size) != RECORD_OK)
@@ -215,6 +366,8 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
         p->open = true;
         return RECORD_OK;
     }
+    if (destination->sync)
+        snprintf(p->name, sizeof p->name, "%s", name);
     err = part_file_place(p, name, &p->made);
     if (err < 0)
         return part_file_failed(p, "its directory", -err);
@@ -320,32 +473,40 @@ enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes)
     return err < 0 ? part_file_failed(p, "writing", -err) : RECORD_OK;
 }
 
-/* Reads the bytes from `at` to `end` for a digest. 0 or a negative errno. */
-static int part_file_digest(const struct part_file *p, struct digest *d, uint64_t at, uint64_t end)
+/* Copies a piece of the basis to where it is to be in the part. A hole of the basis that lies
+ * behind what the part has stays one. 0 or a negative errno. */
+static int part_file_copy(struct part_file *p, const uint8_t *data, uint64_t len)
 {
-    static uint8_t piece[DIGEST_PIECE_BYTES];
+    static const uint8_t zeros[DIGEST_PIECE_BYTES];
 
-    while (at < end) {
-        uint64_t want = end - at < sizeof piece ? end - at : sizeof piece;
-        ssize_t n = pread(p->fd, piece, want, (off_t)at);
-
-        if (n < 0 && errno == EINTR && loop_code() == 0)
-            continue;
-        if (n <= 0)
-            return n < 0 ? -errno : -ENODATA;
-        digest_update(d, piece, (uint64_t)n);
-        at += (uint64_t)n;
-    }
+    if (p->at_bytes < part_file_left(p) || memcmp(data, zeros, len) != 0)
+        return part_file_put(p, data, len);
+    p->at_bytes += len;
     return 0;
 }
 
 enum record_code part_file_keep(struct part_file *p, uint64_t len_bytes)
 {
-    int err = part_file_digest(p, p->digest, p->at_bytes, p->at_bytes + len_bytes);
+    uint64_t end = p->at_bytes + len_bytes;
+    uint64_t part = end < p->part_bytes ? end : p->part_bytes;
+    int err = 0;
 
+    if (p->at_bytes < part) {
+        err = part_file_digest(p->fd, p->digest, p->at_bytes, part);
+        p->at_bytes = part;
+    }
+    while (err == 0 && p->at_bytes < end) {
+        static uint8_t piece[DIGEST_PIECE_BYTES];
+        uint64_t want = end - p->at_bytes < sizeof piece ? end - p->at_bytes : sizeof piece;
+
+        err = part_file_piece(p->basis_fd, piece, p->at_bytes, want);
+        if (err == 0) {
+            digest_update(p->digest, piece, want);
+            err = part_file_copy(p, piece, want);
+        }
+    }
     if (err < 0)
-        return part_file_failed(p, "reading what was there", -err);
-    p->at_bytes += len_bytes;
+        return part_file_failed(p, "keeping what was there", -err);
     p->kept_bytes += len_bytes;
     return RECORD_OK;
 }
@@ -356,7 +517,8 @@ static int part_file_chunk(const struct part_file *p, uint64_t at, uint8_t hash[
     int err;
 
     digest_reset(p->chunk);
-    err = part_file_digest(p, p->chunk, at, at + RECORD_CHUNK_BYTES);
+    err = part_file_digest(at < p->part_bytes ? p->fd : p->basis_fd, p->chunk, at,
+                           at + RECORD_CHUNK_BYTES);
     digest_value(p->chunk, hash);
     return err;
 }
@@ -456,7 +618,9 @@ void part_file_discard(struct part_file *p)
         unlinkat(p->dir_fd, p->temporary.text, 0);
     if (p->fd >= 0)
         close(p->fd);
-    p->fd = -1;
+    if (p->basis_fd >= 0)
+        close(p->basis_fd);
+    p->fd = p->basis_fd = -1;
     part_file_unplace(p);
     p->temporary.text[0] = 0;
     p->open = false;
@@ -465,7 +629,7 @@ void part_file_discard(struct part_file *p)
 bool part_file_leave(struct part_file *p)
 {
     bool left = p->fd >= 0 && p->temporary.lasting && p->destination->keep_s > 0 &&
-                (p->at_bytes >= RECORD_CHUNK_BYTES || p->old_bytes > 0) &&
+                (p->at_bytes >= RECORD_CHUNK_BYTES || p->part_bytes > 0) &&
                 part_name_holds(&p->temporary, p->dir_fd, p->fd);
 
     if (left)

@@ -36,10 +36,15 @@ struct part_file {
     char base[NAME_MAX + 1];
     struct part_name temporary; /* "": nothing has it */
     struct record offer;
-    uint64_t at_bytes;     /* position: everything before it is written, or kept */
-    uint64_t hole_bytes;   /* bytes before at_bytes that are holes */
-    uint64_t kept_bytes;   /* bytes before at_bytes that were there already */
-    uint64_t old_bytes;    /* what was there at the beginning, in whole chunks */
+    uint64_t at_bytes;   /* position: everything before it is written, or kept */
+    uint64_t hole_bytes; /* bytes before at_bytes that are holes */
+    uint64_t kept_bytes; /* bytes before at_bytes that were there already */
+    uint64_t old_bytes;  /* what was there at the beginning, in whole chunks */
+    uint64_t part_bytes; /* among old_bytes, what the part file had; the rest is in basis_fd */
+    int basis_fd;        /* the file that has the name, with destination->sync; -1: none */
+    struct stat before;  /* what had the name, with destination->sync */
+    bool there;          /* something had */
+    char name[RECORD_NAME_MAX + 1]; /* with destination->sync: the name in the directory */
     uint64_t hashed_bytes; /* the chunks before it were hashed for the sender, or written */
     struct digest *digest; /* of everything before at_bytes */
     struct digest *chunk;  /* of a chunk */
@@ -54,10 +59,12 @@ struct part_file {
 int part_file_init(struct part_file *p);
 void part_file_fini(struct part_file *p);
 
-/* What there is of the file that the sender asks about: bytes of a part file in whole chunks; or
- * *whole: it is there, with this size and time. Changes no file. */
+/* What there is of the file that the sender asks about: bytes of a part file, or of a basis, in
+ * whole chunks; or *whole: it is there, with this size and time, or, in a sync by checksums, with
+ * this size and hash (NULL: not known). In a sync, a file that is there gets the mode and time of
+ * `ask`; otherwise no file is changed. */
 uint64_t part_file_ask(struct part_file *p, struct destination *destination, const char *name,
-                       const struct record *ask, bool *whole);
+                       const struct record *ask, const uint8_t *hash, bool *whole);
 
 /* part_file_open(), part_file_write(), part_file_hole() and part_file_keep() return RECORD_OK, or
  * another code with the details in p->why ("": none). name: checked by name_check(), and
@@ -83,6 +90,9 @@ void part_file_discard(struct part_file *p);
 /* The transfer was interrupted: closes the file, and leaves what is worth it for a later one. True
  * if it was left. */
 bool part_file_leave(struct part_file *p);
+
+/* Notes in p->why that `what` failed. Returns the code for the positive errno. */
+enum record_code part_file_failed(struct part_file *p, const char *what, int err);
 
 /* Makes a directory if it is missing; sets its mode and time if it was made for this sender. */
 enum record_code part_file_directory(struct part_file *p, struct destination *destination,

@@ -104,18 +104,25 @@ static int part_create(struct part_name *n, int dir_fd)
     return -EEXIST;
 }
 
-int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume)
+int part_name_draw(struct part_name *n, const char *base)
 {
     uint64_t digits;
+
+    n->lasting = false;
+    if (getrandom(&digits, sizeof digits, 0) != sizeof digits)
+        return -EIO;
+    name_set(n, base, digits);
+    return 0;
+}
+
+int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume)
+{
     struct stat st;
     int fd = -EEXIST, tries;
 
     for (tries = 0; tries < 100 && fd == -EEXIST; tries++) {
-        if (!n->lasting) {
-            if (getrandom(&digits, sizeof digits, 0) != sizeof digits)
-                return -EIO;
-            name_set(n, base, digits);
-        }
+        if (!n->lasting && part_name_draw(n, base) < 0)
+            return -EIO;
         fd = part_create(n, dir_fd);
         if (fd != -EEXIST || !n->lasting)
             continue;

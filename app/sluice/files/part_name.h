@@ -34,6 +34,9 @@ void part_name_make(struct part_name *n, const char *owner, const char *base,
  * the descriptor or a negative errno.
  */
 int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume);
+/* Gives it random digits, so that nothing has the name yet, and nobody will look for it. 0 or -EIO.
+ */
+int part_name_draw(struct part_name *n, const char *base);
 /* Whether the name is still that of the open part file: somebody may have removed that, and another
  * transfer made a new one. */
 bool part_name_holds(const struct part_name *n, int dir_fd, int fd);

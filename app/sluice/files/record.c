@@ -49,15 +49,18 @@ static const struct record_shape {
     [RECORD_HOLE] = {HAS_OFFSET | HAS_SIZE | HAS_FILE, 0, 0, 0},
     [RECORD_END_FILE] = {HAS_SIZE | HAS_HASH | HAS_FILE, 0, 0, 0},
     [RECORD_DROP_FILE] = {HAS_FILE, 0, 0, 0},
-    [RECORD_DIR] = {HAS_MODE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX, 0},
-    [RECORD_END_ALL] = {HAS_SIZE, 0, 0, 0},
+    [RECORD_DIR] = {HAS_FLAGS | HAS_MODE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX, RECORD_BEGIN},
+    [RECORD_END_ALL] = {HAS_FLAGS | HAS_SIZE, 0, 0, RECORD_UNREAD},
     [RECORD_RESULT] = {HAS_MODE | HAS_SIZE | HAS_FILE, 0, RECORD_MESSAGE_MAX, 0},
     [RECORD_TOKEN] = {HAS_HASH, 0, 0, 0},
-    [RECORD_ASK] = {HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX, 0},
+    [RECORD_ASK] = {HAS_FLAGS | HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE, 1,
+                    RECORD_NAME_MAX + RECORD_HASH_BYTES, RECORD_HASHED},
     [RECORD_ANSWER] = {HAS_FLAGS | HAS_SIZE | HAS_FILE, 0, 0, RECORD_WHOLE},
     [RECORD_HAVE] = {HAS_FLAGS | HAS_OFFSET | HAS_FILE, 0, RECORD_HASHES_MAX *RECORD_HASH_BYTES,
                      RECORD_LAST},
     [RECORD_KEEP] = {HAS_OFFSET | HAS_SIZE | HAS_FILE, 0, 0, 0},
+    [RECORD_LINK] = {HAS_MTIME | HAS_FILE, 3, RECORD_LINK_MAX, 0},
+    [RECORD_NAME] = {0, 1, RECORD_NAME_MAX, 0},
 };
 
 void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r)
@@ -131,6 +134,10 @@ static const char *record_fault(const struct record *r)
         return "size both known and unknown";
     if (r->type == RECORD_RESULT && r->mode >= RECORD_CODES)
         return "unknown result";
+    if (r->type == RECORD_ASK && (r->flags & RECORD_HASHED) != 0
+            ? r->len_bytes <= RECORD_HASH_BYTES
+            : r->type == RECORD_ASK && r->len_bytes > RECORD_NAME_MAX)
+        return "length out of range";
     return chunks ? record_chunk_fault(r) : NULL;
 }
 

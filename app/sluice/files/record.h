@@ -26,12 +26,17 @@
 #define RECORD_TOKEN_BYTES  16
 #define RECORD_CHUNK_BYTES  (1u << 20) /* what a hash of HAVE covers */
 #define RECORD_HASHES_MAX   64         /* hashes of one HAVE */
+#define RECORD_TARGET_MAX   4095       /* bytes of what a symbolic link points to */
+#define RECORD_LINK_MAX     (RECORD_NAME_MAX + 1 + RECORD_TARGET_MAX)
 
 enum record_flag {
     RECORD_SIZE_UNKNOWN = 1, /* OFFER */
     RECORD_RESUME = 2,       /* OFFER: the receiver says what it has of the file */
     RECORD_WHOLE = 1,        /* ANSWER: the receiver has the file */
     RECORD_LAST = 1,         /* HAVE: no other HAVE follows for this file */
+    RECORD_HASHED = 1,       /* ASK: the hash of the content stands before the name */
+    RECORD_BEGIN = 1,        /* DIR: what is in it follows, then a DIR without this flag */
+    RECORD_UNREAD = 1,       /* END_ALL: the sender could not read all that it was to send */
 };
 
 enum record_type {
@@ -41,13 +46,15 @@ enum record_type {
     RECORD_END_FILE,  /* size, hash: the file is whole */
     RECORD_DROP_FILE, /* the sender gives the file up */
     RECORD_DIR,       /* name, mode, mtime: a directory; sent after its content */
-    RECORD_END_ALL,   /* size: number of OFFER and DIR records before it */
+    RECORD_END_ALL,   /* size: number of OFFER, DIR and LINK records before it */
     RECORD_RESULT,    /* code, message: how a file or directory ended at the receiver */
     RECORD_TOKEN,     /* token: the sender is the one that the receiver waits for; comes first */
     RECORD_ASK,       /* name, mode, mtime, size: what does the receiver have of this file? */
     RECORD_ANSWER,    /* size: bytes of it in a part file; flag: it has the whole file */
     RECORD_HAVE,      /* offset, hashes of the chunks from there on that the part file has */
     RECORD_KEEP,      /* offset, size: these chunks of the part file are right */
+    RECORD_LINK,      /* name, target, mtime: a symbolic link */
+    RECORD_NAME,      /* name: something that is not sent, so what has its name stays */
     RECORD_TYPES,
 };
 
@@ -71,11 +78,11 @@ struct record {
     uint16_t flags;     /* enum record_flag */
     uint32_t len_bytes; /* of data after the header */
     uint32_t mode;      /* OFFER, DIR, ASK: permission bits; RESULT: enum record_code */
-    uint64_t file;      /* number of the OFFER or DIR on its connection, from 1; ASK, ANSWER: number
-                           of the ASK, from 1; END_ALL: 0 */
+    uint64_t file;      /* number of the OFFER, DIR or LINK on its connection, from 1; ASK, ANSWER:
+                           number of the ASK, from 1; END_ALL, NAME: 0 */
     uint64_t offset;    /* DATA, HOLE, HAVE, KEEP: bytes */
-    uint64_t size;   /* bytes of the file, HOLE or KEEP; END_ALL: number of OFFER and DIR records */
-    int64_t mtime_s; /* OFFER, DIR, ASK */
+    uint64_t size;   /* bytes of the file, HOLE or KEEP; END_ALL: number of OFFER, DIR and LINK */
+    int64_t mtime_s; /* OFFER, DIR, LINK, ASK */
     uint32_t mtime_ns;
     uint8_t hash[RECORD_HASH_BYTES]; /* END_FILE: XXH3-128 of the content, canonical; TOKEN: the
                                         token */

@@ -11,8 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sluice/files/name.h"
+
 struct tree {
     FTS *fts;
+    struct tree_rules rules;
     int dir_fd; /* of the root; -1: it is no directory, or cannot be opened */
     bool begun; /* fts_read() was called */
     char *path; /* of the root, without slashes at its end */
@@ -43,16 +46,22 @@ static int tree_compare(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-struct tree *tree_open(const char *path)
+struct tree *tree_open(const char *path, struct tree_rules rules)
 {
     struct tree *t = calloc(1, sizeof *t);
     const char *base;
     char *roots[2] = {NULL, NULL};
+    bool follow;
     int len;
 
     if (t == NULL)
         return NULL;
+    t->rules = rules;
     tree_base(path, &base, &len);
+    /* What is named with a slash, or is "." or "..", is a directory, whatever leads there. */
+    follow = !rules.sync || len == 0 || base[len] == '/';
+    if (rules.sync && follow)
+        len = 0;
     if (len > NAME_MAX) {
         free(t);
         errno = ENAMETOOLONG;
@@ -66,7 +75,8 @@ struct tree *tree_open(const char *path)
         while (t->path_len > 1 && t->path[t->path_len - 1] == '/')
             t->path[--t->path_len] = 0;
         roots[0] = t->path;
-        t->fts = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, tree_compare);
+        t->fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | (follow ? FTS_COMFOLLOW : 0),
+                          tree_compare);
     }
     if (t->fts == NULL) {
         tree_close(t);
@@ -113,7 +123,7 @@ static const char *tree_name(struct tree *t, const FTSENT *e, const char *below)
     return t->name;
 }
 
-static void tree_classify(const FTSENT *e, struct tree_entry *out)
+static void tree_classify(const struct tree *t, const FTSENT *e, struct tree_entry *out)
 {
     out->kind = TREE_FAILED;
     out->error = e->fts_errno;
@@ -121,16 +131,19 @@ static void tree_classify(const FTSENT *e, struct tree_entry *out)
     case FTS_F:
         out->kind = TREE_FILE;
         break;
+    case FTS_D:
+        out->kind = TREE_ENTER;
+        break;
     case FTS_DP:
         out->kind = TREE_DIR;
         break;
     case FTS_DEFAULT: /* a device, pipe or socket */
-        out->kind = out->walked ? TREE_SKIPPED : TREE_FILE;
+        out->kind = out->walked || t->rules.sync ? TREE_SKIPPED : TREE_FILE;
         out->why = "neither a file nor a directory";
         break;
     case FTS_SL:
     case FTS_SLNONE:
-        out->kind = out->walked ? TREE_SKIPPED : TREE_FAILED;
+        out->kind = t->rules.sync ? TREE_LINK : out->walked ? TREE_SKIPPED : TREE_FAILED;
         out->error = ENOENT;
         out->why = "a symbolic link";
         break;
@@ -152,7 +165,7 @@ bool tree_next(struct tree *t, struct tree_entry *out)
         t->begun = true;
         if (e == NULL && errno == 0)
             return false;
-    } while (e != NULL && e->fts_info == FTS_D);
+    } while (e != NULL && e->fts_info == FTS_D && !t->rules.sync);
     memset(out, 0, sizeof *out);
     if (e == NULL) {
         out->kind = TREE_FAILED;
@@ -168,11 +181,27 @@ bool tree_next(struct tree *t, struct tree_entry *out)
     out->name = tree_name(t, e, out->below);
     if (e->fts_statp != NULL && e->fts_info != FTS_NS)
         out->st = *e->fts_statp;
-    tree_classify(e, out);
+    tree_classify(t, e, out);
     if (out->name == NULL) {
         out->kind = TREE_FAILED;
         out->error = ENOMEM;
         out->name = "";
     }
     return true;
+}
+
+ssize_t tree_link(const struct tree_entry *e, char *target, size_t size)
+{
+    const char *base = e->path;
+    int fd = e->walked ? name_parent(e->dir_fd, e->below, &base, NULL) : AT_FDCWD;
+    ssize_t n;
+
+    if (e->walked && fd < 0)
+        return fd;
+    n = readlinkat(fd, base, target, size);
+    if (n < 0)
+        n = -errno;
+    if (fd >= 0)
+        close(fd);
+    return n;
 }

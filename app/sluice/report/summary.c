@@ -132,7 +132,8 @@ void summary_json(const struct summary *s, int exit_code, FILE *out)
     getrusage(RUSAGE_SELF, &use);
     digest_hex(hex, s->hash);
     j = json_pack("{ss ss si sI sI sI sI sI sI sI sf sf sI sI sI sI sI sf}", "command",
-                  s->copy      ? "cp"
+                  s->sync      ? "sync"
+                  : s->copy    ? "cp"
                   : s->sending ? "send"
                                : "recv",
                   "peer", t->peer, "exit", exit_code, "files", (json_int_t)s->files, "failed",

@@ -13,7 +13,7 @@
 
 struct summary {
     bool sending;
-    bool copy;           /* of sluice cp */
+    bool copy, sync;     /* of sluice cp, sluice sync */
     uint64_t bytes;      /* of files that the receiver has whole, holes included */
     uint64_t hole_bytes; /* holes among `bytes`: not on the wire */
     uint64_t kept_bytes; /* among `bytes`, those that an interrupted transfer had left */

@@ -32,7 +32,8 @@ bool copy_asked(const struct copy *c, const char *name, bool directory)
         tree_base(c->paths[i], &base, &base_len);
         /* Only what is in such a directory is sent, and that has any name. So it is with a home
          * directory: "~" and "~user". */
-        inside = base_len == 0 || (base == c->paths[i] && base[0] == '~');
+        inside = base_len == 0 || (base == c->paths[i] && base[0] == '~') ||
+                 (c->contents && base[base_len] == '/');
         if (inside ? c->recursive : (size_t)base_len == len && memcmp(base, name, len) == 0)
             return true;
     }

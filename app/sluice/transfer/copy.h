@@ -21,6 +21,7 @@ struct copy {
     char *const *paths; /* near end, as the receiver: what it asked for, by paths of the far host */
     int n_paths;        /* 0: any name is taken */
     bool recursive;     /* near end, as the receiver: it asked for directories, too */
+    bool contents;      /* near end, as the receiver: of "DIR/", it asked for what is in there */
 
     void *context;
     /* Receiver: it accepts on `service` now. Returns an exit code. */

@@ -36,6 +36,7 @@ int incoming_init(struct incoming *in, struct sluice *session, struct destinatio
 void incoming_fini(struct incoming *in)
 {
     part_file_fini(&in->part);
+    name_set_fini(&in->sync.names);
     result_queue_fini(&in->results);
     summary_fini(&in->summary);
 }
@@ -68,6 +69,7 @@ int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel)
     in->at_bytes = in->file = in->asked = in->divided_bytes = 0;
     in->in_file = in->skipping = in->telling = false;
     in->part.cleaned = (struct stat){0};
+    name_set_fini(&in->sync.names);
     in->part.owner[0] = 0;
     in->proved = in->served = in->end_all = in->shutting = in->shut = false;
     in->part.made.n = 0;

@@ -16,6 +16,7 @@
 
 #include "sluice/files/part_file.h"
 #include "sluice/report/summary.h"
+#include "sluice/sync/sync.h"
 #include "sluice/transfer/copy.h"
 #include "sluice/transfer/pack.h"
 #include "sluice/transfer/result_queue.h"
@@ -44,10 +45,11 @@ struct incoming {
     uint64_t at_bytes;                /* of the request in slot `head`, how many have been read */
 
     struct part_file part;
+    struct sync sync; /* sync.options is set by receiver.c */
     struct result_queue results;
     bool in_file, skipping; /* between OFFER and the file's end; ignoring data of a refused file */
     bool telling;           /* the sender is being told what there is of the file */
-    uint64_t file;          /* number of the newest OFFER or DIR */
+    uint64_t file;          /* number of the newest OFFER, DIR or LINK */
     uint64_t asked;         /* number of the newest ASK */
     char name[RECORD_NAME_MAX + 1];
 
@@ -87,5 +89,24 @@ int incoming_tell(struct incoming *in, uint64_t *bytes);
 int incoming_record(struct incoming *in, const struct record *r, const uint8_t *data,
                     const char **why);
 void incoming_failed(struct incoming *in, int code);
+/* Reports how the file, directory or link ended: to the sender, and, if it failed, here. 0 or
+ * -ENOMEM. */
+int incoming_result(struct incoming *in, enum record_code code, uint64_t size);
+
+/* ---- incoming_sync.c: a sync --------------------------------------------------------------- */
+
+/* NULL, or why the record cannot come: what only a sync has, or what a dry run does not. */
+const char *incoming_sync_fault(const struct incoming *in, const struct record *r);
+/* Says what becomes of the file that is asked about; its name is in->name. 0 or -ENOMEM. */
+int incoming_sync_asked(struct incoming *in, const struct record *r, bool whole);
+/* Says that the file has arrived. */
+void incoming_sync_received(struct incoming *in);
+/* A DIR or LINK whose name is in->name. 0 or -ENOMEM. */
+int incoming_sync_directory(struct incoming *in, const struct record *r);
+/* What has the name in->name stays, though nothing is sent. 0 or -ENOMEM. */
+int incoming_sync_named(struct incoming *in);
+int incoming_sync_link(struct incoming *in, const struct record *r, const char *target);
+/* Nothing follows. */
+void incoming_sync_end(struct incoming *in, const struct record *r);
 
 #endif

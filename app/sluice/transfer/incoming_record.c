@@ -33,8 +33,7 @@ static bool incoming_says(const struct incoming *in, enum record_code code)
     return in->copy == NULL || (!copy_is_far(in->copy) && code != RECORD_DROPPED);
 }
 
-/* Reports how the file or directory ended: to the sender, and, if it failed, here. */
-static int incoming_result(struct incoming *in, enum record_code code, uint64_t size)
+int incoming_result(struct incoming *in, enum record_code code, uint64_t size)
 {
     const char *why = code == RECORD_OK ? "" : in->part.why;
     char safe[512];
@@ -58,14 +57,16 @@ static int incoming_refuse(struct incoming *in, enum record_code code)
     return incoming_result(in, code, 0);
 }
 
-/* Copies the name of an OFFER or DIR, and checks it. */
+/* Copies a name, and checks it. In a sync, the directory "." is the target itself, which is called
+ * "" here. */
 static enum record_code incoming_name(struct incoming *in, const struct record *r,
-                                      const uint8_t *data)
+                                      const uint8_t *data, uint32_t len)
 {
-    const char *why = name_check((const char *)data, r->len_bytes);
+    bool top = in->sync.options != NULL && r->type == RECORD_DIR && len == 1 && data[0] == '.';
+    const char *why = top ? NULL : name_check((const char *)data, len);
 
-    memcpy(in->name, data, r->len_bytes);
-    in->name[r->len_bytes] = 0;
+    memcpy(in->name, data, len);
+    in->name[top ? 0 : len] = 0;
     in->part.why[0] = 0;
     if (why == NULL && in->copy != NULL && !copy_asked(in->copy, in->name, r->type == RECORD_DIR))
         why = "it was not asked for";
@@ -77,7 +78,7 @@ static enum record_code incoming_name(struct incoming *in, const struct record *
 
 static int incoming_offer(struct incoming *in, const struct record *r, const uint8_t *data)
 {
-    enum record_code code = incoming_name(in, r, data);
+    enum record_code code = incoming_name(in, r, data, r->len_bytes);
 
     in->file = r->file;
     in->in_file = true;
@@ -92,11 +93,16 @@ static int incoming_offer(struct incoming *in, const struct record *r, const uin
 static int incoming_ask(struct incoming *in, const struct record *r, const uint8_t *data)
 {
     struct record answer = {.type = RECORD_ANSWER, .file = r->file};
-    bool whole = false;
+    uint32_t skip = (r->flags & RECORD_HASHED) != 0 ? RECORD_HASH_BYTES : 0;
+    const uint8_t *hash = skip > 0 ? data : NULL;
+    bool whole = false, named;
 
     in->asked = r->file;
-    if (incoming_name(in, r, data) == RECORD_OK)
-        answer.size = part_file_ask(&in->part, in->destination, in->name, r, &whole);
+    named = incoming_name(in, r, data + skip, r->len_bytes - skip) == RECORD_OK;
+    if (named)
+        answer.size = part_file_ask(&in->part, in->destination, in->name, r, hash, &whole);
+    if (named && in->sync.options != NULL && incoming_sync_asked(in, r, whole) < 0)
+        return -ENOMEM;
     answer.flags = whole ? RECORD_WHOLE : 0;
     in->summary.there_files += whole;
     in->summary.there_bytes += whole ? r->size : 0;
@@ -124,12 +130,45 @@ int incoming_tell(struct incoming *in, uint64_t *bytes)
 
 static int incoming_directory(struct incoming *in, const struct record *r, const uint8_t *data)
 {
-    enum record_code code = incoming_name(in, r, data);
+    enum record_code code = incoming_name(in, r, data, r->len_bytes);
 
     in->file = r->file;
+    if (code == RECORD_OK && in->sync.options != NULL)
+        return incoming_sync_directory(in, r);
     if (code == RECORD_OK)
         code = part_file_directory(&in->part, in->destination, in->name, r);
     return incoming_result(in, code, 0);
+}
+
+/* A symbolic link. */
+static int incoming_link(struct incoming *in, const struct record *r, const uint8_t *data,
+                         const char **why)
+{
+    const uint8_t *end = memchr(data, 0, r->len_bytes);
+    char target[RECORD_TARGET_MAX + 1];
+    enum record_code code;
+    size_t len;
+
+    *why = "a link without a name, or without a target";
+    if (end == NULL || end == data || end - data > RECORD_NAME_MAX)
+        return -EPROTO;
+    len = r->len_bytes - (size_t)(end + 1 - data);
+    if (len == 0 || len > RECORD_TARGET_MAX || memchr(end + 1, 0, len) != NULL)
+        return -EPROTO;
+    memcpy(target, end + 1, len);
+    target[len] = 0;
+    *why = "no memory";
+    in->file = r->file;
+    code = incoming_name(in, r, data, (uint32_t)(end - data));
+    return code == RECORD_OK ? incoming_sync_link(in, r, target) : incoming_result(in, code, 0);
+}
+
+/* What has this name here stays, though it is not sent. */
+static int incoming_named(struct incoming *in, const struct record *r, const uint8_t *data)
+{
+    if (incoming_name(in, r, data, r->len_bytes) != RECORD_OK)
+        return 0;
+    return incoming_sync_named(in);
 }
 
 static int incoming_content(struct incoming *in, const struct record *r, const uint8_t *data,
@@ -176,27 +215,36 @@ static int incoming_end_file(struct incoming *in, const struct record *r)
     code = part_file_finish(&in->part, r);
     if (code == RECORD_OK)
         summary_file(&in->summary, r->size, holes, kept, r->hash);
+    if (code == RECORD_OK && in->sync.options != NULL)
+        incoming_sync_received(in);
     return incoming_result(in, code, r->size);
+}
+
+/* NULL, or why the record cannot come now. */
+static const char *incoming_fault(const struct incoming *in, const struct record *r)
+{
+    bool opens = r->type == RECORD_OFFER || r->type == RECORD_DIR || r->type == RECORD_LINK;
+    bool numbered = r->type != RECORD_END_ALL && r->type != RECORD_NAME;
+    bool asks = r->type == RECORD_ASK;
+
+    if (r->type == RECORD_TOKEN)
+        return "a token, which only sluice cp asks for";
+    if (r->type == RECORD_RESULT || r->type == RECORD_ANSWER || r->type == RECORD_HAVE)
+        return "a record that only receivers send";
+    if (in->end_all || in->in_file == (opens || asks || !numbered))
+        return "a record out of order";
+    if (numbered && r->file != (asks ? in->asked + 1 : in->file + (opens ? 1 : 0)))
+        return "a file number out of order";
+    return incoming_sync_fault(in, r);
 }
 
 int incoming_record(struct incoming *in, const struct record *r, const uint8_t *data,
                     const char **why)
 {
-    bool opens = r->type == RECORD_OFFER || r->type == RECORD_DIR;
-    bool ends = r->type == RECORD_END_ALL, asks = r->type == RECORD_ASK;
     int err;
 
-    *why = "a token, which only sluice cp asks for";
-    if (r->type == RECORD_TOKEN)
-        return -EPROTO;
-    *why = "a record that only receivers send";
-    if (r->type == RECORD_RESULT || r->type == RECORD_ANSWER || r->type == RECORD_HAVE)
-        return -EPROTO;
-    *why = "a record out of order";
-    if (in->end_all || in->in_file == (opens || ends || asks))
-        return -EPROTO;
-    *why = "a file number out of order";
-    if (!ends && r->file != (asks ? in->asked + 1 : in->file + (opens ? 1 : 0)))
+    *why = incoming_fault(in, r);
+    if (*why != NULL)
         return -EPROTO;
     *why = "no memory";
     switch (r->type) {
@@ -208,6 +256,12 @@ int incoming_record(struct incoming *in, const struct record *r, const uint8_t *
         break;
     case RECORD_ASK:
         err = incoming_ask(in, r, data);
+        break;
+    case RECORD_LINK:
+        err = incoming_link(in, r, data, why);
+        break;
+    case RECORD_NAME:
+        err = incoming_named(in, r, data);
         break;
     case RECORD_DATA:
     case RECORD_HOLE:
@@ -222,6 +276,8 @@ int incoming_record(struct incoming *in, const struct record *r, const uint8_t *
         *why = "files are missing";
         err = r->size == in->file ? 0 : -EPROTO;
         in->end_all = err == 0;
+        if (in->end_all && in->sync.options != NULL)
+            incoming_sync_end(in, r);
         break;
     }
     return err;

@@ -10,6 +10,7 @@
 
 #include "console/text.h"
 #include "sluice/say.h"
+#include "sluice/sync/prune.h"
 
 #define COMPLETIONS 64
 /* Where a free service is looked for: the dynamic ports of RFC 6335, section 6. */
@@ -79,6 +80,7 @@ static struct incoming *receiver_inlet(struct receiver *r)
     }
     in->copy = r->options->copy;
     in->quiet = r->options->common.quiet;
+    in->sync.options = r->options->sync;
     r->senders[r->n_senders++] = in;
     return in;
 }
@@ -253,6 +255,7 @@ static void receiver_close(struct receiver *r, struct incoming *in)
         if (c != NULL && c->finish != NULL)
             incoming_failed(in, c->finish(c->context, in->code));
         in->summary.copy = c != NULL;
+        in->summary.sync = r->options->sync != NULL;
         if (o->json)
             summary_json(&in->summary, in->code, r->destination.stream_fd == 1 ? stderr : stdout);
         if (in->code == SAY_OK && options_talk(o) && !copy_is_far(c))
@@ -400,11 +403,17 @@ static int receiver_output(struct receiver *r)
 {
     const struct receiver_options *o = r->options;
     char safe[512];
-    int code = destination_open(&r->destination, o->output, o->overwrite);
+    int code = o->sync != NULL ? destination_open_tree(&r->destination, o->output, o->sync->dry_run)
+                               : destination_open(&r->destination, o->output, o->overwrite);
 
     if (code == SAY_OK && o->directory && r->destination.kind != DESTINATION_DIR)
         code = say_error(SAY_LOCAL, "%s: is no directory; make it first (mkdir)",
                          text_safe(safe, sizeof safe, o->output));
+    if (o->sync != NULL) {
+        r->clear = prune_rules(o->sync);
+        r->destination.clear = o->sync->prune ? &r->clear : NULL;
+        r->destination.checksum = o->sync->checksum;
+    }
     r->destination.fsync = o->fsync;
     r->destination.keep_s = o->keep_s;
     r->destination.max_given = o->max_bytes != 0;

@@ -37,14 +37,16 @@ struct receiver_options {
     uint64_t max_bytes; /* of a file; 0: as destination_open() sets it */
     uint32_t keep_s;    /* how long part files of interrupted transfers are kept; 0: not at all */
     bool fsync, overwrite;
-    bool directory;          /* the output must be a directory */
-    const struct copy *copy; /* NULL: this is no end of sluice cp */
+    bool directory;                  /* the output must be a directory */
+    const struct copy *copy;         /* NULL: this is no end of sluice cp */
+    const struct sync_options *sync; /* NULL: this is no sync */
 };
 
 struct receiver {
     struct loop loop;
     const struct receiver_options *options;
     struct destination destination;
+    struct remove_rules clear; /* of a sync */
     struct incoming *senders[RECEIVER_INCOMING_MAX];
     uint32_t n_senders;
     uint64_t count;     /* options->count, or 1 if the destination takes one file; 0: no limit */

@@ -256,6 +256,7 @@ static void sender_report(struct sender *s)
     if (c != NULL && c->finish != NULL)
         sender_failed(s, c->finish(c->context, s->code));
     s->summary.copy = c != NULL;
+    s->summary.sync = s->options->sync != NULL;
     if (o->json)
         summary_json(&s->summary, s->code, stdout);
     if (s->code == SAY_OK && options_talk(o) && !copy_is_far(c))
@@ -292,6 +293,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
     sender_failed(s, rates_close(&s->rates));
     sender_failed(s, say_flush());
     tree_close(s->tree);
+    name_set_fini(&s->taken);
     sender_resume_fini(s);
     source_fini(&s->source);
     summary_fini(&s->summary);

@@ -29,6 +29,7 @@
 #include "sluice/report/progress.h"
 #include "sluice/report/summary.h"
 #include "sluice/say.h"
+#include "sluice/sync/sync.h"
 #include "sluice/transfer/copy.h"
 #include "sluice/transfer/pack.h"
 
@@ -43,10 +44,11 @@ struct sender_options {
     const char *host;
     const char *name; /* of standard input, at the receiver */
     bool recursive, go_back_n;
-    bool resume;             /* sends only what the receiver does not have yet */
-    uint32_t slots;          /* requests in flight */
-    uint64_t wait_ns;        /* for a receiver that is not there yet; 0: it must be there */
-    const struct copy *copy; /* NULL: this is no end of sluice cp */
+    bool resume;                     /* sends only what the receiver does not have yet */
+    uint32_t slots;                  /* requests in flight */
+    uint64_t wait_ns;                /* for a receiver that is not there yet; 0: it must be there */
+    const struct copy *copy;         /* NULL: this is no end of sluice cp */
+    const struct sync_options *sync; /* NULL: this is no sync; else `resume` is set, too */
 };
 
 /* A file or directory that waits for its RESULT. */
@@ -54,8 +56,8 @@ struct sender_pending {
     struct sender_pending *next;
     uint64_t file, bytes, hole_bytes, kept_bytes;
     uint8_t hash[RECORD_HASH_BYTES];
-    bool directory;
-    bool dropped; /* by us; the error was printed */
+    bool directory; /* or a link: it has no content */
+    bool dropped;   /* by us; the error was printed */
     char name[];
 };
 
@@ -84,6 +86,8 @@ struct sender_resume {
     uint64_t from, to;
     uint8_t hashes[RECORD_HASHES_MAX][RECORD_HASH_BYTES]; /* of the chunk at b: [b / chunk % max] */
     uint8_t *chunk;                                       /* memory for one */
+    struct source source;  /* sync by checksums: the file that is hashed */
+    struct name_set taken; /* sync of several paths: names that were asked about */
     struct digest *digest;
     uint64_t kept_bytes; /* of all files, for the progress bar */
 };
@@ -106,7 +110,9 @@ struct sender {
     bool in_file, refused; /* a file is being sent; the receiver has refused that file */
     bool giving_up;        /* no more files are to be sent */
     bool introduced;       /* the token was sent, if there is one */
-    uint64_t file;         /* number of the newest OFFER or DIR */
+    bool unread;           /* not all could be read */
+    struct name_set taken; /* sync of several paths: names that were sent */
+    uint64_t file;         /* number of the newest OFFER, DIR or LINK */
     struct sender_pending *first, *last;
 
     uint32_t listening; /* receives posted */
@@ -137,6 +143,8 @@ int sender_check(const struct sender_options *o, uint64_t *total_bytes);
 
 /* Does the next piece of work: at most one request's worth. */
 enum sender_step sender_step(struct sender *s);
+/* Whether an earlier path of a sync has the name already: the first one counts. */
+bool sender_taken(const struct sender *s, struct name_set *taken, const struct tree_entry *e);
 /* Submits the request that is being filled. */
 void sender_flush(struct sender *s);
 /* The receiver, for messages. */
@@ -156,13 +164,19 @@ static inline void sender_failed(struct sender *s, int code)
         s->code = code;
 }
 
-/* Sets the fields of an OFFER, DIR or ASK that say of what it is. */
+/* Sets the fields of an OFFER, DIR, LINK or ASK that say of what it is. */
 static inline void sender_describe(struct record *r, const char *name, const struct stat *st)
 {
     r->len_bytes = (uint32_t)strlen(name);
     r->mode = st->st_mode & 07777;
     r->mtime_s = st->st_mtim.tv_sec;
     r->mtime_ns = (uint32_t)st->st_mtim.tv_nsec;
+}
+
+/* How the paths are walked through. */
+static inline struct tree_rules sender_rules(const struct sender *s)
+{
+    return (struct tree_rules){.sync = s->options->sync != NULL};
 }
 
 /* ---- sender_resume.c: only with options->resume -------------------------------------------- */

@@ -10,20 +10,32 @@
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
 
-/* Refuses a path that cannot be sent; adds its size to *total_bytes (UINT64_MAX: not known). */
-static int check_path(const char *path, bool recursive, uint64_t *total_bytes)
+/* Looks at what is to be sent. In a sync, a link is sent as such, unless a slash is behind it. 0 or
+ * a negative errno. */
+static int check_look(const char *path, bool sync, struct stat *st)
 {
+    return (sync ? lstat(path, st) : stat(path, st)) < 0 ? -errno : 0;
+}
+
+/* Refuses a path that cannot be sent; adds its size to *total_bytes (UINT64_MAX: not known). */
+static int check_path(const struct sender_options *o, const char *path, uint64_t *total_bytes)
+{
+    bool sync = o->sync != NULL;
     char safe[512];
     struct stat st;
+    int err;
 
-    if (strcmp(path, "-") == 0) {
+    if (strcmp(path, "-") == 0 && !sync) {
         *total_bytes = UINT64_MAX;
         return SAY_OK;
     }
     text_safe(safe, sizeof safe, path);
-    if (stat(path, &st) < 0)
-        return say_error(SAY_LOCAL, "%s: %s; check the name", safe, strerror(errno));
-    if (S_ISDIR(st.st_mode) && !recursive)
+    err = check_look(path, sync, &st);
+    if (err < 0)
+        return say_error(SAY_LOCAL, "%s: %s; check the name", safe, strerror(-err));
+    if (S_ISLNK(st.st_mode))
+        return SAY_OK;
+    if (S_ISDIR(st.st_mode) && !o->recursive)
         return say_error(SAY_LOCAL, "%s: is a directory; add -r to send what is in it", safe);
     if (S_ISSOCK(st.st_mode))
         return say_error(SAY_LOCAL, "%s: is a socket; name a file", safe);
@@ -43,7 +55,7 @@ int sender_check(const struct sender_options *o, uint64_t *total_bytes)
     uint64_t bytes = 0;
 
     for (i = 0; i < o->n_paths && code == SAY_OK; i++) {
-        code = check_path(o->paths[i], o->recursive, &bytes);
+        code = check_path(o, o->paths[i], &bytes);
         inputs += strcmp(o->paths[i], "-") == 0;
     }
     if (code == SAY_OK && inputs > 1)

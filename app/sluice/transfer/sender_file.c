@@ -45,6 +45,7 @@ static void file_failed(struct sender *s, const char *path, const char *cause, c
     sender_failed(
         s, say_error(SAY_LOCAL, "%s: %s; %s", text_safe(safe, sizeof safe, path), cause, cure));
     s->summary.failed++;
+    s->unread = true;
 }
 
 static struct record file_record(const struct sender *s, enum record_type type)
@@ -73,20 +74,28 @@ static bool file_room(struct sender *s, uint32_t room)
     return false;
 }
 
+/* Numbers a file, directory or link, for whose RESULT the sender waits. False: no memory. */
+static bool file_number(struct sender *s, const char *name, bool directory)
+{
+    s->file++;
+    if (sender_expect(s, name, directory))
+        return true;
+    s->file--;
+    s->giving_up = true;
+    sender_failed(s, say_error(SAY_RESOURCE, "no memory; send fewer files at once"));
+    return false;
+}
+
 /* Adds the OFFER or DIR of a file or directory. False: no memory. */
-static bool file_announce(struct sender *s, enum record_type type, const char *name,
+static bool file_announce(struct sender *s, enum record_type type, uint16_t flags, const char *name,
                           const struct stat *st)
 {
     struct record r;
 
-    s->file++;
-    if (!sender_expect(s, name, type == RECORD_DIR)) {
-        s->file--;
-        s->giving_up = true;
-        sender_failed(s, say_error(SAY_RESOURCE, "no memory; send fewer files at once"));
+    if (!file_number(s, name, type == RECORD_DIR))
         return false;
-    }
     r = file_record(s, type);
+    r.flags = flags;
     sender_describe(&r, name, st);
     if (type == RECORD_OFFER) {
         r.flags = s->source.stream ? RECORD_SIZE_UNKNOWN : s->resume.comparing ? RECORD_RESUME : 0;
@@ -117,7 +126,7 @@ static void file_start(struct sender *s, const struct tree_entry *e, bool resume
     s->resume.from = s->resume.to = 0;
     if (s->options->resume)
         sender_outdates(s, e->name);
-    s->in_file = file_announce(s, RECORD_OFFER, e->name, &st);
+    s->in_file = file_announce(s, RECORD_OFFER, 0, e->name, &st);
     s->refused = false;
     if (!s->in_file)
         source_close(&s->source);
@@ -231,6 +240,8 @@ static enum sender_step file_take(struct sender *s, const struct tree_entry *e)
         sender_flush(s);
         return SENDER_WAITS;
     }
+    if (s->options->sync != NULL && s->options->sync->dry_run)
+        return SENDER_WORKED; /* the receiver has said what it would do */
     if (has == SENDER_HAS_ALL) {
         s->summary.there_files++;
         s->summary.there_bytes += (uint64_t)e->st.st_size;
@@ -254,28 +265,82 @@ static bool file_is_part(const struct sender *s, const struct tree_entry *e)
     return true;
 }
 
+bool sender_taken(const struct sender *s, struct name_set *taken, const struct tree_entry *e)
+{
+    return s->options->sync != NULL && s->options->n_paths > 1 && e->kind != TREE_DIR &&
+           e->kind != TREE_ENTER && name_set_add(taken, SYNC_SEEN, e->name) == 0;
+}
+
+/* Adds a symbolic link. */
+static enum sender_step file_link(struct sender *s, const struct tree_entry *e)
+{
+    char data[RECORD_LINK_MAX + 1];
+    size_t len = strlen(e->name);
+    struct record r;
+    ssize_t n;
+
+    if (!file_room(s, RECORD_LINK_MAX))
+        return SENDER_FULL;
+    memcpy(data, e->name, len + 1);
+    n = tree_link(e, data + len + 1, RECORD_TARGET_MAX + 1);
+    if (n <= 0 || n > RECORD_TARGET_MAX) {
+        file_failed(s, e->path,
+                    n < 0 ? strerror((int)-n)
+                          : "it points to nothing, or to a path that is too long",
+                    "make it anew or leave it out");
+        return SENDER_WORKED;
+    }
+    if (!file_number(s, e->name, true))
+        return SENDER_WORKED;
+    r = file_record(s, RECORD_LINK);
+    sender_describe(&r, e->name, &e->st);
+    r.mode = 0;
+    r.len_bytes = (uint32_t)(len + 1 + (size_t)n);
+    pack_add(&s->pack, &r, data);
+    return SENDER_WORKED;
+}
+
+/* Passes over what is neither a file nor a directory, with a note. In a sync, what has its name at
+ * the receiver stays. */
+static void file_skip(struct sender *s, const struct tree_entry *e)
+{
+    struct record r = {.type = RECORD_NAME, .len_bytes = (uint32_t)strlen(e->name)};
+    char safe[512];
+
+    if (!s->options->common.quiet)
+        say_note("%s: %s: not sent", text_safe(safe, sizeof safe, e->path), e->why);
+    if (s->options->sync != NULL)
+        pack_add(&s->pack, &r, e->name);
+}
+
 /* Takes an entry of the tree: opens the file, announces the directory, or prints a message. */
 static enum sender_step file_entry(struct sender *s, const struct tree_entry *e)
 {
     const char *refused = *e->name == 0 ? NULL : name_check(e->name, strlen(e->name));
-    char safe[512];
+    bool sync = s->options->sync != NULL;
 
     if (refused != NULL && e->kind != TREE_FAILED) {
         file_failed(s, e->path, refused, "rename it");
         return SENDER_WORKED;
     }
+    if (e->kind != TREE_FAILED && !s->resume.holding && sender_taken(s, &s->taken, e))
+        return SENDER_WORKED;
+    if ((e->kind == TREE_FILE || e->kind == TREE_LINK) && file_is_part(s, e))
+        return SENDER_WORKED;
     switch (e->kind) {
     case TREE_FILE:
-        if (!file_is_part(s, e))
-            return file_take(s, e);
-        break;
+        return file_take(s, e);
     case TREE_DIR:
-        if (*e->name != 0)
-            file_announce(s, RECORD_DIR, e->name, &e->st);
+        if (*e->name != 0 || sync)
+            file_announce(s, RECORD_DIR, 0, *e->name != 0 ? e->name : ".", &e->st);
         break;
+    case TREE_ENTER:
+        file_announce(s, RECORD_DIR, RECORD_BEGIN, *e->name != 0 ? e->name : ".", &e->st);
+        break;
+    case TREE_LINK:
+        return file_link(s, e);
     case TREE_SKIPPED:
-        if (!s->options->common.quiet)
-            say_note("%s: %s: not sent", text_safe(safe, sizeof safe, e->path), e->why);
+        file_skip(s, e);
         break;
     case TREE_FAILED:
         file_failed(s, e->path, strerror(e->error), "make it readable or leave it out");
@@ -297,7 +362,7 @@ static enum sender_step file_walk(struct sender *s)
         return SENDER_WORKED;
     }
     step = file_entry(s, &u->entry);
-    u->holding = step == SENDER_WAITS;
+    u->holding = step == SENDER_WAITS || step == SENDER_FULL;
     return step;
 }
 
@@ -309,6 +374,8 @@ static enum sender_step file_next(struct sender *s)
     const char *path;
 
     if (s->path == s->options->n_paths || s->giving_up) {
+        if (s->options->sync != NULL && (s->unread || s->giving_up))
+            end.flags = RECORD_UNREAD;
         pack_add(&s->pack, &end, NULL);
         s->end_sent = true;
         sender_flush(s);
@@ -319,13 +386,13 @@ static enum sender_step file_next(struct sender *s)
     path = s->options->paths[s->path];
     if (s->tree != NULL)
         return file_walk(s);
-    if (strcmp(path, "-") == 0) {
+    if (strcmp(path, "-") == 0 && s->options->sync == NULL) {
         s->path++;
         e = (struct tree_entry){.path = path, .name = s->options->name};
         file_start(s, &e, false);
         return SENDER_WORKED;
     }
-    s->tree = tree_open(path);
+    s->tree = tree_open(path, sender_rules(s));
     if (s->tree == NULL) {
         file_failed(s, path, strerror(errno), "leave it out");
         s->path++;
@@ -351,8 +418,9 @@ enum sender_step sender_step(struct sender *s)
 
     if (s->end_sent)
         return SENDER_DONE;
-    /* RECORD_NAME_MAX is room for any record but a long DATA; a token may come before it. */
-    if (!file_room(s, RECORD_NAME_MAX + RECORD_HEADER_BYTES))
+    /* An ASK with a hash has room, and so has any record but a long DATA and a LINK; a token may
+     * come before it. */
+    if (!file_room(s, RECORD_NAME_MAX + RECORD_HASH_BYTES + RECORD_HEADER_BYTES))
         return SENDER_FULL;
     sender_introduce(s);
     step = s->in_file ? file_piece(s) : file_next(s);

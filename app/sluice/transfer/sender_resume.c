@@ -14,7 +14,7 @@ int sender_resume_init(struct sender *s)
     u->first = 1;
     u->chunk = malloc(RECORD_CHUNK_BYTES);
     u->digest = digest_create();
-    return u->chunk != NULL && u->digest != NULL ? 0 : -ENOMEM;
+    return u->chunk != NULL && u->digest != NULL ? source_init(&u->source) : -ENOMEM;
 }
 
 /* ---- what the receiver has ----------------------------------------------------------------- */
@@ -49,6 +49,9 @@ void sender_resume_fini(struct sender *s)
         ask_drop(u);
     tree_close(u->tree);
     digest_destroy(u->digest);
+    if (u->source.digest != NULL)
+        source_fini(&u->source);
+    name_set_fini(&u->taken);
     free(u->chunk);
     memset(u, 0, sizeof *u);
 }
@@ -60,11 +63,13 @@ static bool ask_walk(struct sender *s, struct tree_entry *e)
     const struct sender_options *o = s->options;
 
     while (u->path < o->n_paths) {
-        if (u->tree == NULL && strcmp(o->paths[u->path], "-") != 0)
-            u->tree = tree_open(o->paths[u->path]);
+        if (u->tree == NULL && (o->sync != NULL || strcmp(o->paths[u->path], "-") != 0))
+            u->tree = tree_open(o->paths[u->path], sender_rules(s));
         while (u->tree != NULL && tree_next(u->tree, e)) {
-            if (e->kind == TREE_FILE && S_ISREG(e->st.st_mode) &&
-                name_check(e->name, strlen(e->name)) == NULL)
+            bool named = e->kind != TREE_FAILED && name_check(e->name, strlen(e->name)) == NULL;
+
+            if (named && !sender_taken(s, &u->taken, e) && e->kind == TREE_FILE &&
+                S_ISREG(e->st.st_mode))
                 return true;
         }
         tree_close(u->tree);
@@ -74,10 +79,31 @@ static bool ask_walk(struct sender *s, struct tree_entry *e)
     return false;
 }
 
+/* Hashes the content of a file for the receiver, which compares. False: it cannot be read, which is
+ * said when it is to be sent. */
+static bool ask_hash(struct sender *s, const struct tree_entry *e, uint8_t hash[RECORD_HASH_BYTES])
+{
+    struct source *f = &s->resume.source;
+    int err = e->walked ? source_open_below(f, e->dir_fd, e->below) : source_open(f, e->path);
+    int64_t n = err;
+
+    while (err == 0 && !f->stream && f->at_bytes < f->size) {
+        uint64_t left = f->size - f->at_bytes;
+
+        n = source_read(f, s->resume.chunk, left < RECORD_CHUNK_BYTES ? left : RECORD_CHUNK_BYTES);
+        if (n <= 0)
+            break;
+    }
+    digest_value(f->digest, hash);
+    source_close(f);
+    return n >= 0 && !f->stream && f->at_bytes == f->size;
+}
+
 bool sender_asks(struct sender *s)
 {
     struct sender_resume *u = &s->resume;
     struct record r = {.type = RECORD_ASK};
+    uint8_t data[RECORD_HASH_BYTES + RECORD_NAME_MAX + 1];
     struct tree_entry e;
     struct sender_ask *a;
     size_t len;
@@ -96,6 +122,13 @@ bool sender_asks(struct sender *s)
     r.file = u->last;
     r.size = (uint64_t)e.st.st_size;
     sender_describe(&r, a->name, &e.st);
+    if (s->options->sync != NULL && s->options->sync->checksum && ask_hash(s, &e, data)) {
+        memcpy(data + RECORD_HASH_BYTES, a->name, len);
+        r.flags = RECORD_HASHED;
+        r.len_bytes += RECORD_HASH_BYTES;
+        pack_add(&s->pack, &r, data);
+        return true;
+    }
     pack_add(&s->pack, &r, a->name);
     return true;
 }

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Functions that the cases of copies_test.py share: they run `sluice cp` from A, with B as the other host."""
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from ..files_cases import OK, SLUICE, SOCK_A, SOCK_B, Run, parts, wait_for
 
@@ -25,14 +27,22 @@ def notes(folder: str) -> str:
     return path
 
 
+def environment(folder: str, fault: str = "", far_sock: str = SOCK_B, rsh: str = RSH) -> list[str]:
+    """Words before a command that tell it of the remote shell, and that of what it is to do."""
+    env = {"RSH_SOCKET": far_sock, "RSH_HOME": home(folder), "RSH_LOG": notes(folder), "RSH_FAULT": fault,
+           "SLUICE_RSH": rsh}
+    return ["env", *(f"{k}={v}" for k, v in env.items())]
+
+
+def operands(args: Sequence[object]) -> list[object]:
+    """The arguments, with the program of the far end unless they name it."""
+    return [*([] if "--remote-path" in args else ["--remote-path", os.path.abspath(SLUICE)]), *args]
+
+
 def cp(folder: str, *args: object, fault: str = "", far_sock: str = SOCK_B, near_sock: str = SOCK_A, rsh: str = RSH,
        stdin: int = subprocess.DEVNULL) -> Run:
     """Starts `sluice cp`. The remote shell comes from the environment."""
-    env = {"RSH_SOCKET": far_sock, "RSH_HOME": home(folder), "RSH_LOG": notes(folder), "RSH_FAULT": fault,
-           "SLUICE_RSH": rsh}
-    options: list[object] = [] if "--remote-path" in args else ["--remote-path", os.path.abspath(SLUICE)]
-    return Run("cp", *options, *args, sock=near_sock, prefix=["env", *(f"{k}={v}" for k, v in env.items())],
-               stdin=stdin)
+    return Run("cp", *operands(args), sock=near_sock, prefix=environment(folder, fault, far_sock, rsh), stdin=stdin)
 
 
 def copy(folder: str, *args: object) -> Run:
@@ -60,3 +70,10 @@ def gone(pid: int) -> bool:
     except OSError:
         return True
 
+
+def receiver_service(sock: str) -> int:
+    """The service that a receiver with any free one waits on; 0: none does."""
+    done = subprocess.run([SLUICE, "show", "conns", "--json", "--socket", sock], capture_output=True, text=True,
+                          check=True, timeout=30)
+    return next((c["service"] for c in json.loads(done.stdout)["conns"]
+                 if c["state"] == "waiting" and c["service"] >= 49152), 0)

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from .. import files_raw as raw
-from .cases import HOST, cp, gone, home, noted, notes
+from .cases import HOST, cp, gone, home, noted, notes, receiver_service
 from ..files_cases import (MIB, OK, PEER, SLUICE, SOCK_A, SOCK_B, TRANSFER, Run, attacker, case, make, parts, same_file,
                           wait_for)
 
@@ -29,23 +29,15 @@ def wrong_token(folder: str) -> None:
     assert os.listdir(back) == [] and os.listdir(home(folder)) == [], os.listdir(folder)
 
 
-def _service(sock: str) -> int:
-    """The service that a receiver with any free one waits on; 0: none does."""
-    done = subprocess.run([SLUICE, "show", "conns", "--json", "--socket", sock], capture_output=True, text=True,
-                          check=True, timeout=30)
-    return next((c["service"] for c in json.loads(done.stdout)["conns"]
-                 if c["state"] == "waiting" and c["service"] >= 49152), 0)
-
-
 @case("strangers that come first are refused, and the copy goes on")
 def strangers(folder: str) -> None:
     make(home(folder), "f", b"the right one")
     offer = raw.record(raw.OFFER, 1, b"f", mode=0o644, size=4) + raw.record(raw.DATA, 1, b"evil")
     token = raw.record(9, tail=bytes(16) + bytes(8))
     run = cp(folder, "me@far:f", folder, fault="late")
-    wait_for("a receiver", lambda: _service(SOCK_A))
+    wait_for("a receiver", lambda: receiver_service(SOCK_A))
     noted(folder, "token")  # it waits for a sender now
-    service = _service(SOCK_A)
+    service = receiver_service(SOCK_A)
     for request in (offer, token + offer, b"garbage", token[:63], raw.record(raw.END_ALL), *[token] * 5):
         enemy = attacker(SOCK_B)
         enemy.connect(f"{os.environ['SLUICE_ADDR_A']}:{service}")

@@ -414,7 +414,7 @@ TEST(Message, Wrong)
         {"Welcome to host\n", "not a message"},
         {"SLUC", "not a message"},
         {std::string("SLCP\2\0\0\0", 8), "unknown type"},
-        {std::string("SLCP\2\12\0\0", 8), "unknown type"},
+        {std::string("SLCP\2\13\0\0", 8), "unknown type"},
         {encoded(MESSAGE_HELLO, ""), "length"},
         {encoded(MESSAGE_HELLO, std::string(65, 'v')), "length"},
         {encoded(MESSAGE_START, std::string(39, 'v')), "length"},
@@ -463,7 +463,9 @@ TEST(Message, Start)
     ASSERT_EQ(message_start_decode(&back, &m, &why), 0);
     EXPECT_EQ(start_data(back), start_data(s));
     EXPECT_EQ(start_fault([](std::string &) {}), "right");
-    EXPECT_EQ(start_fault([](std::string &d) { d[18] = 2; }), "unknown flag");
+    EXPECT_EQ(start_fault([](std::string &d) { d[18] = 0x40; }), "unknown flag");
+    EXPECT_EQ(start_fault([](std::string &d) { d[18] = 4; }), "a flag of a sync without a sync");
+    EXPECT_EQ(start_fault([](std::string &d) { d[18] = 0x3e; }), "right");
     EXPECT_EQ(start_fault([](std::string &d) { d[23] = 0; }), "number of buffers out of range");
     EXPECT_EQ(start_fault([](std::string &d) { d[23] = 65; }), "number of buffers out of range");
     EXPECT_EQ(start_fault([](std::string &d) { d[24] = (char)0x80; }), "size out of range");

@@ -146,6 +146,38 @@ TEST(Record, GoldenOfResuming)
                           "00000000000000000000000000000000");
 }
 
+TEST(Record, GoldenOfASync)
+{
+    struct record r = {};
+
+    r.type = RECORD_LINK;
+    r.file = 3;
+    r.len_bytes = 7;
+    r.mtime_s = -2;
+    r.mtime_ns = 999999999;
+    EXPECT_EQ(encoded(r), "534c5546020e00000000000700000000"
+                          "00000000000000030000000000000000"
+                          "0000000000000000fffffffffffffffe"
+                          "3b9ac9ff000000000000000000000000");
+    r = {};
+    r.type = RECORD_NAME;
+    r.len_bytes = 9;
+    EXPECT_EQ(encoded(r), "534c5546020f00000000000900000000"
+                          "00000000000000000000000000000000"
+                          "00000000000000000000000000000000"
+                          "00000000000000000000000000000000");
+    r = {};
+    r.type = RECORD_DIR;
+    r.file = 3;
+    r.flags = RECORD_BEGIN;
+    r.len_bytes = 1;
+    r.mode = 0755;
+    EXPECT_EQ(encoded(r), "534c55460206000100000001000001ed"
+                          "00000000000000030000000000000000"
+                          "00000000000000000000000000000000"
+                          "00000000000000000000000000000000");
+}
+
 /* Decodes a header, followed by as many bytes of data as it states. */
 static int decoded(const uint8_t *header, struct record *r, const char **why)
 {
@@ -155,21 +187,42 @@ static int decoded(const uint8_t *header, struct record *r, const char **why)
     return record_decode(request, sizeof request, r, why);
 }
 
+static bool has_file(const struct record &r)
+{
+    return r.type != RECORD_END_ALL && r.type != RECORD_TOKEN && r.type != RECORD_NAME;
+}
+
+/* What a HAVE or KEEP says. */
+static void random_chunks(struct record &r, std::mt19937_64 &rng)
+{
+    r.offset = (rng() >> 2) / RECORD_CHUNK_BYTES * RECORD_CHUNK_BYTES;
+    if (r.type == RECORD_KEEP) {
+        r.size = (1 + rng() % RECORD_HASHES_MAX) * RECORD_CHUNK_BYTES;
+        return;
+    }
+    r.flags = (uint16_t)(rng() % 2);
+    r.len_bytes = (uint32_t)(rng() % (RECORD_HASHES_MAX + 1)) * RECORD_HASH_BYTES;
+}
+
 static struct record random_record(std::mt19937_64 &rng)
 {
     struct record r = {};
 
     r.type = (uint8_t)(RECORD_OFFER + rng() % (RECORD_TYPES - RECORD_OFFER));
-    if (r.type != RECORD_END_ALL && r.type != RECORD_TOKEN)
+    if (has_file(r))
         r.file = 1 + rng();
     switch (r.type) {
     case RECORD_OFFER:
     case RECORD_ASK:
-        r.flags = (uint16_t)(r.type == RECORD_OFFER ? rng() % 3 : 0);
-        r.size = r.flags == RECORD_SIZE_UNKNOWN ? 0 : rng() >> 2;
+        r.flags = (uint16_t)(r.type == RECORD_OFFER ? rng() % 3 : rng() % 2);
+        r.size = r.type == RECORD_OFFER && r.flags == RECORD_SIZE_UNKNOWN ? 0 : rng() >> 2;
         /* fall through */
     case RECORD_DIR:
+        if (r.type == RECORD_DIR)
+            r.flags = (uint16_t)(rng() % 2);
         r.len_bytes = 1 + (uint32_t)(rng() % RECORD_NAME_MAX);
+        if (r.type == RECORD_ASK && r.flags == RECORD_HASHED)
+            r.len_bytes += RECORD_HASH_BYTES;
         r.mode = rng() % 010000;
         r.mtime_s = (int64_t)rng();
         r.mtime_ns = (uint32_t)(rng() % 1000000000);
@@ -187,20 +240,24 @@ static struct record random_record(std::mt19937_64 &rng)
         r.size = rng() >> 1;
         break;
     case RECORD_HAVE:
-        r.flags = (uint16_t)(rng() % 2);
-        r.offset = (rng() >> 2) / RECORD_CHUNK_BYTES * RECORD_CHUNK_BYTES;
-        r.len_bytes = (uint32_t)(rng() % (RECORD_HASHES_MAX + 1)) * RECORD_HASH_BYTES;
-        break;
     case RECORD_KEEP:
-        r.offset = (rng() >> 2) / RECORD_CHUNK_BYTES * RECORD_CHUNK_BYTES;
-        r.size = (1 + rng() % RECORD_HASHES_MAX) * RECORD_CHUNK_BYTES;
+        random_chunks(r, rng);
         break;
     case RECORD_END_FILE:
         for (uint8_t &b : r.hash)
             b = (uint8_t)rng();
         r.size = rng() >> 1;
         break;
+    case RECORD_LINK:
+        r.len_bytes = 3 + (uint32_t)(rng() % (RECORD_LINK_MAX - 2));
+        r.mtime_s = (int64_t)rng();
+        r.mtime_ns = (uint32_t)(rng() % 1000000000);
+        break;
+    case RECORD_NAME:
+        r.len_bytes = 1 + (uint32_t)(rng() % RECORD_NAME_MAX);
+        break;
     case RECORD_END_ALL:
+        r.flags = (uint16_t)(rng() % 2);
         r.size = rng() >> 1;
         break;
     case RECORD_TOKEN:
@@ -225,7 +282,7 @@ TEST(Record, RoundTrip)
         uint8_t header[RECORD_HEADER_BYTES];
         const char *why;
 
-        if (r.file == 0 && r.type != RECORD_END_ALL && r.type != RECORD_TOKEN)
+        if (r.file == 0 && has_file(r))
             r.file = 1;
         record_encode(header, &r);
         ASSERT_EQ(decoded(header, &back, &why), 0) << why << " type " << (int)r.type;
@@ -362,6 +419,38 @@ TEST(Record, LimitsOfChunks)
     r.flags = 0;
     r.offset = (uint64_t)INT64_MAX + 1 - RECORD_CHUNK_BYTES;
     expect_refused(r, "end out of range");
+}
+
+TEST(Record, LimitsOfASync)
+{
+    struct record r = {};
+
+    r.type = RECORD_ASK;
+    r.file = 1;
+    r.len_bytes = RECORD_NAME_MAX + 1;
+    expect_refused(r, "length out of range");
+    r.flags = RECORD_HASHED;
+    r.len_bytes = RECORD_HASH_BYTES;
+    expect_refused(r, "length out of range");
+    r.len_bytes = RECORD_NAME_MAX + RECORD_HASH_BYTES + 1;
+    expect_refused(r, "length out of range");
+    r.flags = 2;
+    r.len_bytes = 1;
+    expect_refused(r, "unknown flag");
+    r.type = RECORD_DIR;
+    expect_refused(r, "unknown flag");
+    r.flags = 0;
+    r.type = RECORD_LINK;
+    for (uint32_t len : {2u, (uint32_t)RECORD_LINK_MAX + 1}) {
+        r.len_bytes = len;
+        expect_refused(r, "length out of range");
+    }
+    r = {};
+    r.type = RECORD_NAME;
+    expect_refused(r, "length out of range");
+    r.type = RECORD_END_ALL;
+    r.flags = 2;
+    expect_refused(r, "unknown flag");
 }
 
 TEST(Record, LengthsBeforeFields)

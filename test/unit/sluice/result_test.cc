@@ -238,7 +238,7 @@ class SameName : public Told
     }
     enum sender_has has(size_t path)
     {
-        struct tree *tree = tree_open(paths[path].c_str());
+        struct tree *tree = tree_open(paths[path].c_str(), {});
         struct tree_entry e;
 
         EXPECT_TRUE(tree_next(tree, &e));

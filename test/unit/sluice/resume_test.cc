@@ -80,7 +80,7 @@ class Resume : public testing::Test
 
         ask.type = RECORD_ASK;
         ask.flags = 0;
-        return part_file_ask(&part, &destination, "x", &ask, whole);
+        return part_file_ask(&part, &destination, "x", &ask, nullptr, whole);
     }
     uint64_t asked()
     {
@@ -341,7 +341,7 @@ TEST_F(Resume, AskingChangesNothing)
     struct record ask = offer;
     bool whole;
 
-    EXPECT_EQ(part_file_ask(&part, &destination, "a/b/x", &ask, &whole), 0u);
+    EXPECT_EQ(part_file_ask(&part, &destination, "a/b/x", &ask, nullptr, &whole), 0u);
     EXPECT_FALSE(whole);
     EXPECT_EQ(folder.count(), 0u);
 }

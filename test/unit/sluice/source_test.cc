@@ -127,7 +127,7 @@ TEST_F(Source, NoLinkIsFollowedBelowTheDirectoryThatWasNamed)
     ASSERT_EQ(mkdir(folder.at("tree").c_str(), 0755), 0);
     ASSERT_EQ(mkdir(folder.at("tree/dir").c_str(), 0755), 0);
     folder.write("tree/dir/secret", content);
-    struct tree *tree = tree_open(folder.at("tree").c_str());
+    struct tree *tree = tree_open(folder.at("tree").c_str(), {});
     struct tree_entry e;
     ASSERT_TRUE(tree_next(tree, &e));
     ASSERT_STREQ(e.name, "tree/dir/secret");

@@ -9,17 +9,19 @@ extern "C" {
 #include "sluice/files/tree.h"
 }
 
+constexpr char KINDS[] = "FDELSX"; // enum tree_kind
+
 /* The entries in the order of the walk, as "F name", "D name" and so on. */
-static std::vector<std::string> walk(const std::string &path)
+static std::vector<std::string> walk(const std::string &path, struct tree_rules rules = {})
 {
     std::vector<std::string> out;
-    struct tree *t = tree_open(path.c_str());
+    struct tree *t = tree_open(path.c_str(), rules);
     struct tree_entry e;
 
     if (t == nullptr)
         return {"none"};
     while (tree_next(t, &e))
-        out.push_back(std::string(1, "FDSX"[e.kind]) + " " + e.name);
+        out.push_back(std::string(1, KINDS[e.kind]) + " " + e.name);
     tree_close(t);
     return out;
 }
@@ -85,6 +87,47 @@ TEST(Tree, LinksAndPipes)
     EXPECT_EQ(walk(f.at("t/broken")), Names{"X broken"});
 }
 
+/* In a sync, directories come twice, links are named, and a slash stands for what is inside. */
+TEST(Tree, AsASyncSeesIt)
+{
+    const struct tree_rules sync = {.sync = true};
+    Folder f;
+
+    make(f);
+    ASSERT_EQ(symlink("t", f.at("link").c_str()), 0);
+    ASSERT_EQ(symlink("nowhere", f.at("t/broken").c_str()), 0);
+    ASSERT_EQ(symlink("b", f.at("t/link").c_str()), 0);
+    ASSERT_EQ(mkfifo(f.at("t/pipe").c_str(), 0600), 0);
+    const Names inside = {"E ",      "F a",     "E b",    "F b/.hidden", "F b/x", "D b", "L broken",
+                          "E empty", "D empty", "L link", "S pipe",      "F z",   "D "};
+    for (const char *path : {"t/", "t//", "t/.", "link/", "link/.", "t/b/.."})
+        EXPECT_EQ(walk(f.at(path), sync), inside) << path;
+    EXPECT_EQ(walk(f.at("t/empty"), sync), (Names{"E empty", "D empty"}));
+    EXPECT_EQ(walk(f.at("link"), sync), Names{"L link"});
+    EXPECT_EQ(walk(f.at("t/broken"), sync), Names{"L broken"});
+    EXPECT_EQ(walk(f.at("t/pipe"), sync), Names{"S pipe"}) << "a pipe has no content to compare";
+}
+
+TEST(Tree, TargetsOfLinks)
+{
+    Folder f;
+    struct tree_entry e;
+    char target[16];
+
+    ASSERT_EQ(mkdir(f.at("t").c_str(), 0755), 0);
+    ASSERT_EQ(symlink("to somewhere", f.at("t/l").c_str()), 0);
+    for (const char *path : {"t", "t/l"}) {
+        struct tree *t = tree_open(f.at(path).c_str(), {.sync = true});
+
+        do
+            ASSERT_TRUE(tree_next(t, &e));
+        while (e.kind != TREE_LINK);
+        EXPECT_EQ(tree_link(&e, target, sizeof target), 12);
+        EXPECT_EQ(std::string(target, 12), "to somewhere");
+        tree_close(t);
+    }
+}
+
 TEST(Tree, Missing)
 {
     EXPECT_EQ(walk("/nonexistent/sluice"), Names{"X sluice"});
@@ -114,7 +157,7 @@ TEST(Tree, ClosedEarly)
 
     make(f);
     for (int reads = 0; reads < 10; reads++) {
-        struct tree *t = tree_open(f.at("t").c_str());
+        struct tree *t = tree_open(f.at("t").c_str(), {});
 
         ASSERT_NE(t, nullptr);
         for (int i = 0; i < reads; i++)

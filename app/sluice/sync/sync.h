@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What `sluice sync` is to do, for both its ends, and what the receiver notes meanwhile. */
+#ifndef SLUICE_COMMAND_SYNC_H
+#define SLUICE_COMMAND_SYNC_H
+
+#include <stdbool.h>
+
+#include "sluice/sync/name_set.h"
+
+struct sync_options {
+    bool dry_run;  /* nothing is sent, and nothing changed */
+    bool checksum; /* a file is compared by its content, not by size and time */
+    bool prune;    /* the receiver removes what the sender does not have */
+    bool itemize;  /* the receiver says what it changes, by say() */
+    bool push;     /* the near end sends: for the arrow of an itemized line */
+    void *context;
+    void (*say)(void *context, const char *line); /* fit for a terminal */
+};
+
+/* Kinds of names in a set. */
+enum sync_kind {
+    SYNC_SEEN = 's',      /* the sender has something of this name, which stays here */
+    SYNC_DIRECTORY = 'd', /* it is a directory, whose content the sender has named */
+};
+
+/* The receiver's side of one sync. */
+struct sync {
+    const struct sync_options *options; /* NULL: this is no sync */
+    struct name_set names;              /* "" is the target itself */
+};
+
+#endif

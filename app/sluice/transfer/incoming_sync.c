@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the receiver of a sync does besides that of a copy. See incoming.h. */
+#include <errno.h>
+
+#include "sluice/say.h"
+#include "sluice/sync/item.h"
+#include "sluice/sync/place.h"
+#include "sluice/sync/prune.h"
+#include "sluice/transfer/incoming.h"
+
+const char *incoming_sync_fault(const struct incoming *in, const struct record *r)
+{
+    const struct sync_options *o = in->sync.options;
+    bool of_sync = r->type == RECORD_LINK || r->type == RECORD_NAME ||
+                   ((r->type == RECORD_DIR || r->type == RECORD_ASK || r->type == RECORD_END_ALL) &&
+                    r->flags != 0);
+
+    if (of_sync && o == NULL)
+        return "a record that only sluice sync takes";
+    if (r->type == RECORD_OFFER && o != NULL && o->dry_run)
+        return "a file in a dry run";
+    return NULL;
+}
+
+/* Notes that the sender has something of this name, which is to stay. 0 or -ENOMEM. */
+static int sync_note(struct incoming *in, enum sync_kind kind)
+{
+    if (!in->sync.options->prune)
+        return 0;
+    return name_set_add(&in->sync.names, (char)kind, in->name) < 0 ? -ENOMEM : 0;
+}
+
+int incoming_sync_asked(struct incoming *in, const struct record *r, bool whole)
+{
+    const struct stat *before = in->part.there ? &in->part.before : NULL;
+
+    /* A file that is to be sent is named once it is there, unless nothing will be. */
+    if (whole || in->sync.options->dry_run)
+        item_file(&in->sync, in->name, before, r, !whole);
+    return sync_note(in, SYNC_SEEN);
+}
+
+void incoming_sync_received(struct incoming *in)
+{
+    item_file(&in->sync, in->name, in->part.there ? &in->part.before : NULL, &in->part.offer, true);
+}
+
+int incoming_sync_directory(struct incoming *in, const struct record *r)
+{
+    bool begins = (r->flags & RECORD_BEGIN) != 0;
+    enum record_code code = begins ? place_begin(&in->sync, &in->part, in->destination, in->name, r)
+                                   : place_end(&in->part, in->destination, in->name, r);
+
+    if (begins &&
+        (sync_note(in, SYNC_SEEN) < 0 || (code == RECORD_OK && sync_note(in, SYNC_DIRECTORY) < 0)))
+        return -ENOMEM;
+    return incoming_result(in, code, 0);
+}
+
+int incoming_sync_named(struct incoming *in)
+{
+    return sync_note(in, SYNC_SEEN);
+}
+
+int incoming_sync_link(struct incoming *in, const struct record *r, const char *target)
+{
+    enum record_code code = place_link(&in->sync, &in->part, in->destination, in->name, target, r);
+
+    return sync_note(in, SYNC_SEEN) < 0 ? -ENOMEM : incoming_result(in, code, 0);
+}
+
+void incoming_sync_end(struct incoming *in, const struct record *r)
+{
+    if (!in->sync.options->prune)
+        return;
+    if ((r->flags & RECORD_UNREAD) == 0)
+        incoming_failed(in, prune_run(&in->sync, in->destination, in->quiet));
+    else if (!in->quiet)
+        say_note("nothing was deleted, because not all of the source could be read");
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cases of syncs_test.py: what a sync makes of drawn trees, and what rsync makes of the same ones."""
+import os
+import random
+import shutil
+import subprocess
+
+from ..files_cases import SEED, Skip, case
+from .cases import counted, synced, there
+from .trees import Trees, differences, snapshot
+
+ROUNDS = int(os.environ.get("SLUICE_SYNC_ROUNDS") or "12")
+
+
+def _rsync(*args: str) -> list[str]:
+    """Runs the real rsync; returns the lines of what it changes."""
+    tool = shutil.which("rsync", path="/usr/bin:/bin:/usr/local/bin")
+    if tool is None:
+        raise Skip("rsync is missing; apt-get install rsync")
+    run = subprocess.run([tool, "-a", "-i", "--8-bit-output", *args], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return [x for x in run.stdout.splitlines() if not x.startswith("created directory ")]
+
+
+def _alike(lines: list[str]) -> list[str]:
+    """Lines of --itemize, in one order, and with one arrow."""
+    return sorted((">" + x[1:] if x[0] == "<" else x) for x in lines)
+
+
+def _compare(what: str, one: list[str], other: list[str]) -> None:
+    a, b = _alike(one), _alike(other)
+    assert a == b, "\n".join([what, "only one:", *sorted(set(a) - set(b)), "only the other:", *sorted(set(b) - set(a))])
+
+
+def _round(folder: str, number: int, rng: random.Random) -> None:
+    top = os.path.join(folder, f"round{number}")
+    source, far = os.path.join(top, "src"), there(folder)
+    near, reference = os.path.join(top, "in"), os.path.join(top, "reference")
+    trees = Trees(rng)
+    os.makedirs(source)
+    trees.fill(source, 3)
+    pull, slash, delete = rng.random() < 0.5, rng.random() < 0.6, rng.random() < 0.7
+    target = near if pull else far
+    shutil.rmtree(far, ignore_errors=True)
+    if rng.random() < 0.9:
+        os.mkdir(target)
+        subprocess.run(["cp", "-a", *([source + "/."] if slash else [source]), target], check=True)
+        trees.change(target)
+        subprocess.run(["cp", "-a", target, reference], check=True)
+    options = [*(["--delete"] if delete else ["--force"]), *(["--checksum"] if rng.random() < 0.3 else [])]
+    ours = [o for o in options if o != "--force"]
+    first = source + ("/" if slash else "")
+    operands = ("me@far:" + first, near) if pull else (first, "me@far:in")
+    what = f"round {number}: {' '.join(ours)} {'pull' if pull else 'push'} {operands}"
+    if not delete and os.path.isdir(reference):
+        _unblock(source, [reference, target] if slash else [os.path.join(x, "src") for x in (reference, target)])
+    before = snapshot(target) if os.path.isdir(target) else {}
+    lines = _rsync(*options, first, reference)
+    dry = synced(folder, "-n", *ours, *operands)
+    assert (snapshot(target) if os.path.isdir(target) else {}) == before, f"{what}: a dry run has changed something"
+    real = synced(folder, "-i", *ours, *operands)
+    ends = [snapshot(reference), snapshot(target)]
+    if not slash:  # then the time of the target itself is that of its latest change
+        for end in ends:
+            del end["."]
+    differ = differences(*ends)
+    assert not differ, f"{what}: rsync | sluice\n" + "\n".join(differ)
+    _compare(f"{what}: rsync and sluice", lines, real)
+    _compare(f"{what}: dry run and run", dry, real)
+    said = counted(folder, *ours, *operands)
+    assert said["files"] == 0 and said["bytes"] == 0, f"{what}: the second sync has sent {said}"
+    assert synced(folder, "-i", *ours, *operands) == [], what
+    shutil.rmtree(top)
+
+
+def _unblock(source: str, targets: list[str]) -> None:
+    """Empties directories that are where the source has something else: without --delete, they would be in the way."""
+    for path, dirs, files in os.walk(source):
+        for name in dirs + files:
+            full = os.path.join(path, name)
+            if os.path.isdir(full) and not os.path.islink(full):
+                continue
+            for target in targets:
+                other = os.path.join(target, os.path.relpath(full, source))
+                if os.path.isdir(other) and not os.path.islink(other):
+                    shutil.rmtree(other)
+
+
+@case("drawn trees become what rsync -a makes of them, with the same lines of what has changed")
+def as_rsync(folder: str) -> None:
+    print(f"# SLUICE_SEED={SEED}", flush=True)
+    rng = random.Random(SEED)
+    for number in range(ROUNDS):
+        _round(folder, number, random.Random(rng.randrange(1 << 32)))

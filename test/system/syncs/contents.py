@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cases of syncs_test.py: what is sent, kept, deleted and refused."""
+import os
+import random
+import shutil
+import subprocess
+
+from ..copies.cases import HOST, home
+from ..files_cases import LOCAL, MIB, OK, REMOTE, SEED, USAGE, case, make, same_file, without_override
+from .cases import counted, sync, synced, there
+from .trees import snapshot
+
+CHUNK = MIB
+
+
+def _folders(folder: str) -> tuple[str, str]:
+    """An empty source, and an empty target at the far end."""
+    source, target = os.path.join(folder, "src"), there(folder)
+    os.mkdir(source)
+    os.mkdir(target)
+    return source, target
+
+
+@case("of a changed file, chunks that the target has are not sent")
+def changed_chunks(folder: str) -> None:
+    source, target = _folders(folder)
+    rng = random.Random(SEED)
+    path, copy = make(source, "f", rng.randbytes(9 * CHUNK + 77)), os.path.join(target, "f")
+    for changed in ((), (0,), (3, 7), (8,)):
+        shutil.copyfile(path, copy)
+        os.utime(copy, ns=(0, 0))
+        inode = os.stat(copy).st_ino
+        with open(copy, "r+b") as f:
+            for chunk in changed:
+                f.seek(chunk * CHUNK + rng.randrange(CHUNK))
+                f.write(b"changed")
+        said = counted(folder, source + "/", "me@far:in")
+        assert said["kept_bytes"] == (9 - len(changed)) * CHUNK, (changed, said)
+        assert same_file(path, copy) and os.stat(copy).st_ino != inode, "a new file takes the place"
+    with open(path, "ab") as f:
+        f.write(rng.randbytes(3 * CHUNK))
+    assert counted(folder, source + "/", "me@far:in")["kept_bytes"] == 9 * CHUNK
+    os.truncate(path, 4 * CHUNK + 1)
+    said = counted(folder, source + "/", "me@far:in")
+    assert said["kept_bytes"] == 4 * CHUNK and same_file(path, copy), said
+
+
+@case("a basis that is no file of its own is not read, and links of it are left alone")
+def odd_basis(folder: str) -> None:
+    source, target = _folders(folder)
+    secret = make(folder, "secret", bytes(3 * CHUNK))
+    path = make(source, "f", bytes(3 * CHUNK))
+    os.symlink(secret, os.path.join(target, "f"))
+    os.utime(secret, ns=(0, 0))
+    said = counted(folder, source + "/", "me@far:in")
+    assert said["kept_bytes"] == 0 and same_file(path, os.path.join(target, "f")), said
+    assert os.stat(secret).st_mtime_ns == 0 and not os.path.islink(os.path.join(target, "f"))
+    os.remove(os.path.join(target, "f"))
+    os.link(secret, os.path.join(target, "f"))
+    with open(path, "r+b") as f:
+        f.write(b"new")
+    said = counted(folder, source + "/", "me@far:in")
+    assert said["kept_bytes"] == 2 * CHUNK, said
+    with open(secret, "rb") as f:
+        assert f.read(3) == bytes(3), "the other name of the basis has been written to"
+
+
+@case("with --checksum, content decides, and a file of another time only gets that")
+def checksum(folder: str) -> None:
+    source, target = _folders(folder)
+    make(source, "same", b"content")
+    make(source, "other", b"content")
+    make(target, "same", b"content")
+    make(target, "other", b"CONTENT")
+    for name in ("same", "other"):
+        os.utime(os.path.join(source, name), ns=(0, 10**18))
+    os.utime(os.path.join(target, "same"), ns=(0, 5 * 10**17))
+    os.utime(os.path.join(target, "other"), ns=(0, 10**18))
+    inode = os.stat(os.path.join(target, "same")).st_ino
+    said = counted(folder, "--checksum", source + "/", "me@far:in")
+    assert (said["files"], said["bytes"], said["there_files"]) == (1, 7, 1), said
+    assert snapshot(target)["other"] == snapshot(source)["other"] and snapshot(target)["same"] == snapshot(source)["same"]
+    assert os.stat(os.path.join(target, "same")).st_ino == inode
+
+
+@case("what SRC/, SRC and DST mean")
+def operands(folder: str) -> None:
+    source, _ = _folders(folder)
+    make(source, "f", b"1")
+    os.symlink("src", os.path.join(folder, "link"))
+    synced(folder, source + "/", "me@far:in/contents")  # made, as it is missing
+    synced(folder, source, "me@far:in")
+    synced(folder, os.path.join(folder, "link"), "me@far:in")
+    synced(folder, os.path.join(folder, "link") + "/", "me@far:in/followed")
+    synced(folder, os.path.join(source, "f"), source + "/.", "me@far:in/two")
+    back = os.path.join(folder, "back")
+    synced(folder, "me@far:in/contents/", "me@far:in/src", back)
+    found = snapshot(there(folder))
+    assert sorted(found) == [".", "contents", "contents/f", "followed", "followed/f", "link", "src", "src/f", "two",
+                             "two/f"], found
+    assert found["link"][0] == "l", found["link"]
+    assert sorted(snapshot(back)) == [".", "f", "src", "src/f"], snapshot(back)
+    path = make(folder, "file", b"x")
+    sync(folder, source + "/", "me@far:nowhere/in").expect(REMOTE, HOST, "mkdir -p")
+    sync(folder, "me@far:in/", path).expect(LOCAL, path, "directory")
+    sync(folder, path + "/", "me@far:in").expect(LOCAL, path)
+    sync(folder, "-", "me@far:in").expect(USAGE, "sync: ", "./-")
+    sync(folder, source, os.path.join(folder, "x")).expect(USAGE, "sync: ", "rsync(1)")
+    sync(folder, "--resume", source, "me@far:in").expect(USAGE, "--resume")
+
+
+@case("the first of two sources that have a name counts")
+def first_source(folder: str) -> None:
+    source, target = _folders(folder)
+    other = os.path.join(folder, "other")
+    os.mkdir(other)
+    for where, content in ((source, b"first"), (other, b"second")):
+        make(where, "f", content)
+        make(where, content.decode(), b"")
+    for _ in range(2):
+        synced(folder, "--delete", source + "/", other + "/", "me@far:in")
+        assert sorted(os.listdir(target)) == ["f", "first", "second"]
+        assert same_file(os.path.join(target, "f"), os.path.join(source, "f"))
+
+
+@case("nothing is deleted if not all of the source can be read")
+def unread(folder: str) -> None:
+    source, target = _folders(folder)
+    make(source, "f", b"1")
+    os.chmod(make(source, "unreadable", b"2"), 0)
+    kept = make(target, "kept", b"3")
+    prefix = without_override()
+    run = sync(folder, "-q", "--delete", source + "/", "me@far:in", prefix=prefix)
+    run.expect(LOCAL, "unreadable")
+    assert os.path.exists(kept) and os.path.exists(os.path.join(target, "f"))
+    run = sync(folder, "--delete", source + "/", "me@far:in", prefix=prefix)
+    run.wait()
+    assert "nothing was deleted" in run.err, run.err
+    os.chmod(os.path.join(source, "unreadable"), 0o600)
+    synced(folder, "--delete", source + "/", "me@far:in")
+    assert not os.path.exists(kept)
+
+
+@case("nothing is deleted beside what was synced, nor through links, nor by a sync that is cut off")
+def not_deleted(folder: str) -> None:
+    source, target = _folders(folder)
+    outside = os.path.join(folder, "outside")
+    os.mkdir(outside)
+    make(outside, "precious", b"!")
+    make(source, "f", b"1")
+    make(target, "beside", b"2")
+    os.mkdir(os.path.join(target, "src"))
+    os.mkdir(os.path.join(target, "src", "old"))
+    os.symlink(outside, os.path.join(target, "src", "old", "link"))
+    os.symlink(outside, os.path.join(target, "src", "link"))
+    lines = synced(folder, "-i", "--delete", source, "me@far:in")
+    assert sorted(x for x in lines if x[0] == "*") == [
+        "*deleting   src/link", "*deleting   src/old/", "*deleting   src/old/link"], lines
+    assert sorted(snapshot(target)) == [".", "beside", "src", "src/f"], snapshot(target)
+    assert os.listdir(outside) == ["precious"]
+    make(target, "src/old", b"3")
+    big = os.path.join(source, "big")
+    with open(big, "wb") as f:
+        f.truncate(64 * MIB)
+        f.write(bytes(8 * MIB))
+    sync(folder, "--delete", "--max-size", "1M", source, "me@far:in").expect(REMOTE, HOST, "big", "--max-size")
+    assert sorted(os.listdir(os.path.join(target, "src"))) == ["f"]  # that one could be read
+    os.remove(big)
+
+
+@case("a pipe of the source is not sent, and what has its name stays")
+def pipes(folder: str) -> None:
+    source, target = _folders(folder)
+    os.mkfifo(os.path.join(source, "pipe"))
+    make(target, "pipe", b"stays")
+    run = sync(folder, "--delete", source + "/", "me@far:in")
+    run.expect(OK, "pipe: neither a file nor a directory: not sent", lines=1)
+    assert os.listdir(target) == ["pipe"]
+
+
+@case("a directory that is not empty gives way only with --delete")
+def in_the_way(folder: str) -> None:
+    source, target = _folders(folder)
+    make(source, "x", b"1")
+    os.symlink("x", os.path.join(source, "y"))
+    for name in ("x", "y"):
+        os.mkdir(os.path.join(target, name))
+        make(target, name + "/kept", b"2")
+    run = sync(folder, source + "/", "me@far:in")
+    run.expect(REMOTE, HOST, lines=2)
+    assert sorted(snapshot(target)) == [".", "x", "x/kept", "y", "y/kept"]
+    synced(folder, "--delete", source + "/", "me@far:in")
+    assert snapshot(target) == snapshot(source)
+
+
+@case("directories that nobody may write to are synced, as a user without privileges")
+def read_only(folder: str) -> None:
+    source, target = _folders(folder)
+    prefix = without_override()
+    deep = os.path.join(source, "ro", "deep")
+    os.makedirs(deep)
+    for i in range(3):
+        make(deep, f"f{i}", b"1")
+        subprocess.run(["chmod", "555", deep, os.path.dirname(deep)], check=True)
+        sync(folder, "--delete", source + "/", "me@far:in", prefix=prefix).expect(OK)
+        assert snapshot(target) == snapshot(source)
+        os.chmod(deep, 0o755)
+        os.remove(os.path.join(deep, f"f{i}"))
+
+
+@case("a tree of many files that is there is not sent")
+def unchanged(folder: str) -> None:
+    source, target = _folders(folder)
+    rng = random.Random(SEED)
+    for i in range(60):
+        os.mkdir(os.path.join(source, f"d{i}"))
+        for k in range(100):
+            make(source, f"d{i}/f{k}", rng.randbytes(rng.randrange(300)))
+    assert counted(folder, source + "/", "me@far:in")["files"] == 6000
+    said = counted(folder, "--delete", source + "/", "me@far:in")
+    assert (said["files"], said["bytes"], said["there_files"]) == (0, 0, 6000), said
+    assert snapshot(target) == snapshot(source)
+    assert os.path.isdir(home(folder))
