@@ -56,15 +56,19 @@ const char command_cp_help[] =
 
 const char command_sync_help[] =
     "usage: sluice sync [OPTION...] SRC... DST\n"
-    "Makes the directory DST have what SRC have, here or on another host, and sends only\n"
-    "what differs. Either all SRC or DST are on that host, written as [USER@]HOST:PATH.\n"
-    "Of SRC/, with a slash, what is in it goes into DST; without one, SRC itself does.\n"
-    "The remote shell, ssh, starts sluice there; a daemon runs on both hosts.\n"
+    "Makes the directory DST have what SRC have, and sends only what differs. Either\n"
+    "all SRC or DST are on another host, written as [USER@]HOST:PATH. Of SRC/, with a\n"
+    "slash, what is in it goes into DST; without one, SRC itself does. The remote\n"
+    "shell, ssh, starts sluice there; a daemon runs on both hosts.\n"
     "\n"
     "  -n, --dry-run       change nothing; print what would change, as -i does\n"
     "  -i, --itemize       print a line for each change, with rsync's letters\n"
     "  -c, --checksum      compare contents, not sizes and times\n"
     "      --delete        then delete in DST what SRC do not have\n"
+    "      --exclude PATTERN, --include PATTERN  leave out, or take, what matches, as\n"
+    "                      *.o, /build/ or a/**/b; the first that matches decides\n"
+    "      --exclude-from FILE, --include-from FILE  the same for each line of a file\n"
+    "      --files-from FILE  only what the lines of FILE name, relative to SRC\n"
     "      --keep-partial TIME  how long to keep what has come of a file when the sync\n"
     "                      is cut off: 10min, 24h (24h); 0: not at all\n"
     "  -e, --rsh COMMAND   remote shell, with its options ($SLUICE_RSH, or ssh)\n"
@@ -83,9 +87,9 @@ const char command_sync_help[] =
     "      --socket PATH   socket of the daemon here ($SLUICE_SOCKET)\n"
     "  -h, --help          show this help\n"
     "\n"
-    "Exit status: 0 DST is as SRC, 1 transfer failed, 2 usage error, 3 no daemon here,\n"
-    "4 other host unknown, unreachable, refusing or without a daemon, 5 error of a file\n"
-    "here, 6 error of a file there, 7 out of memory, quota or other resources.\n"
+    "Exit status: 0 DST is as SRC, 1 transfer failed, 2 usage error, 3 no daemon\n"
+    "here, 4 other host unknown, unreachable, refusing or without a daemon, 5 error of\n"
+    "a file here, 6 error of a file there, 7 out of memory, quota or other resources.\n"
     "Manual: sluice(1).\n";
 
 enum {
@@ -102,6 +106,11 @@ enum {
     OPT_GO_BACK_N,
     OPT_SERVER,
     OPT_DELETE,
+    OPT_EXCLUDE,
+    OPT_INCLUDE,
+    OPT_EXCLUDE_FROM,
+    OPT_INCLUDE_FROM,
+    OPT_FILES_FROM,
 };
 
 /* What both commands take. */
@@ -124,6 +133,11 @@ static const struct option sync_longs[] = {
     {"itemize", no_argument, NULL, 'i'},
     {"checksum", no_argument, NULL, 'c'},
     {"delete", no_argument, NULL, OPT_DELETE},
+    {"exclude", required_argument, NULL, OPT_EXCLUDE},
+    {"include", required_argument, NULL, OPT_INCLUDE},
+    {"exclude-from", required_argument, NULL, OPT_EXCLUDE_FROM},
+    {"include-from", required_argument, NULL, OPT_INCLUDE_FROM},
+    {"files-from", required_argument, NULL, OPT_FILES_FROM},
     {NULL, 0, NULL, 0},
 };
 
@@ -141,7 +155,10 @@ struct cp {
     const char *command; /* "cp" or "sync" */
     struct near_options near;
     struct sync_options sync;
+    struct filter filter;
+    struct chosen chosen;
     struct address address;
+    char host[OPERAND_HOST_MAX]; /* the other host */
     const char *rsh, *remote_path;
     char *words[RSH_WORDS_MAX + OWN_WORDS + 1]; /* of the command that starts the far end */
     bool server;
@@ -172,6 +189,24 @@ static int cp_word(struct cp *c, int opt)
         wrong = name_check(optarg, strlen(optarg));
         return wrong == NULL ? SAY_OK : say_error(SAY_USAGE, "--name: %s; choose another", wrong);
     }
+}
+
+/* Options that say what takes part. Returns an exit code. */
+static int cp_rule(struct cp *c, int opt)
+{
+    bool include = opt == OPT_INCLUDE || opt == OPT_INCLUDE_FROM;
+    const char *wrong;
+
+    if (opt == OPT_FILES_FROM) {
+        c->sync.chosen = &c->chosen;
+        return chosen_read(&c->chosen, optarg);
+    }
+    c->sync.filter = &c->filter;
+    if (opt == OPT_EXCLUDE_FROM || opt == OPT_INCLUDE_FROM)
+        return filter_read(&c->filter, optarg, include);
+    wrong = filter_option(&c->filter, optarg, include);
+    return wrong == NULL ? SAY_OK
+                         : say_error(SAY_USAGE, "--%s: %s", include ? "include" : "exclude", wrong);
 }
 
 /* Options that say what is compared and changed. False: it is none of them. */
@@ -235,6 +270,13 @@ static int cp_option(struct cp *c, char **argv, int opt)
         break;
     case OPT_MAX_SIZE:
         code = options_size("--max-size", 1, INT64_MAX, &n->max_bytes);
+        break;
+    case OPT_EXCLUDE:
+    case OPT_INCLUDE:
+    case OPT_EXCLUDE_FROM:
+    case OPT_INCLUDE_FROM:
+    case OPT_FILES_FROM:
+        code = cp_rule(c, opt);
         break;
     case 'e':
     case OPT_REMOTE_PATH:
@@ -349,7 +391,6 @@ static bool cp_has_input(const struct cp *c, char *const *operands, int count)
 static int cp_command(struct cp *c, int argc, char **argv)
 {
     const char *rsh = getenv("SLUICE_RSH");
-    char host[OPERAND_HOST_MAX];
     int code;
 
     c->near.name = "stdin";
@@ -369,8 +410,12 @@ static int cp_command(struct cp *c, int argc, char **argv)
         return options_wrong(c->command, "a source or the target is missing");
     if (cp_has_input(c, argv + optind, argc - optind))
         return options_wrong(c->command, "\"-\" is no file; write ./- for one of this name");
-    code = cp_operands(c, argv + optind, argc - optind, host);
-    return code != SAY_OK ? code : cp_run(c, host);
+    if (c->sync.chosen != NULL && (c->sync.prune || argc - optind > 2))
+        return options_wrong(c->command, "--files-from takes one source, and no --delete");
+    if (c->sync.chosen != NULL && c->chosen.n == 0)
+        return say_error(SAY_USAGE, "--files-from: no name is in there; give one in each line");
+    code = cp_operands(c, argv + optind, argc - optind, c->host);
+    return code != SAY_OK ? code : cp_run(c, c->host);
 }
 
 int command_cp(int argc, char **argv)
@@ -383,7 +428,11 @@ int command_cp(int argc, char **argv)
 int command_sync(int argc, char **argv)
 {
     struct cp c = {.command = "sync", .near = {.recursive = true, .resume = true}};
+    int code;
 
     c.near.sync = &c.sync;
-    return cp_command(&c, argc, argv);
+    code = cp_command(&c, argc, argv);
+    filter_fini(&c.filter);
+    chosen_fini(&c.chosen);
+    return code;
 }

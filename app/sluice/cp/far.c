@@ -235,6 +235,20 @@ int far_start(struct far *f, char *const *words, const char *host, bool quiet)
     return far_until(f, &f->greeted);
 }
 
+/* Tells a far end what takes part in a sync. 0 or a negative errno. */
+static int far_rules(struct far *f, const struct sync_options *o)
+{
+    size_t i;
+    int err = 0;
+
+    for (i = 0; o->filter != NULL && i < o->filter->n && err == 0; i++)
+        err = talk_write(&f->talk, MESSAGE_RULE, o->filter->rules[i].text,
+                         strlen(o->filter->rules[i].text));
+    for (i = 0; o->chosen != NULL && !f->receives && i < o->chosen->n && err == 0; i++)
+        err = talk_write(&f->talk, MESSAGE_CHOSEN, o->chosen->list[i], strlen(o->chosen->list[i]));
+    return err;
+}
+
 int far_order(struct far *f, const struct far_order *o)
 {
     uint8_t start[MESSAGE_START_BYTES], address[ADDRESS_BYTES];
@@ -251,6 +265,8 @@ int far_order(struct far *f, const struct far_order *o)
                              MESSAGE_DATA_MAX);
         err = talk_write(&f->talk, MESSAGE_PATH, o->paths[k], strlen(o->paths[k]));
     }
+    if (o->sync != NULL && err == 0)
+        err = far_rules(f, o->sync);
     for (i = 0; i < n && err == 0; i++) {
         address_encode(address, &o->addresses->list[i]);
         err = talk_write(&f->talk, MESSAGE_ADDRESS, address, sizeof address);

@@ -16,6 +16,7 @@
 #include "sluice/cp/address.h"
 #include "sluice/cp/operand.h"
 #include "sluice/cp/talk.h"
+#include "sluice/sync/sync.h"
 
 struct far {
     struct talk talk;
@@ -41,6 +42,7 @@ struct far_order {
     struct message_start start;
     char *const *paths;
     int n_paths;
+    const struct sync_options *sync;      /* NULL: it is none */
     const struct address_list *addresses; /* of this host, if the far end sends; else NULL */
 };
 

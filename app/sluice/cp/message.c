@@ -23,6 +23,8 @@ static const struct message_shape {
     [MESSAGE_NOTE] = {1, MESSAGE_TEXT_MAX, true},
     [MESSAGE_END] = {1, 1, false},
     [MESSAGE_ITEM] = {1, MESSAGE_DATA_MAX, true},
+    [MESSAGE_RULE] = {3, MESSAGE_DATA_MAX, true},
+    [MESSAGE_CHOSEN] = {1, MESSAGE_DATA_MAX, true},
 };
 
 size_t message_encode(uint8_t out[MESSAGE_BYTES_MAX], const struct message *m)

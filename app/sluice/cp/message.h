@@ -33,6 +33,8 @@ enum message_type {
     MESSAGE_NOTE,      /* far end: a line for people that is no error */
     MESSAGE_END,       /* far end, last: its exit code */
     MESSAGE_ITEM,      /* far receiver: a line for standard output, of what it changes */
+    MESSAGE_RULE,      /* near end: a rule of what takes part in a sync: "- *.o" */
+    MESSAGE_CHOSEN,    /* near end, to a far sender: a name that takes part, and no other does */
     MESSAGE_TYPES,
 };
 

@@ -79,6 +79,7 @@ static int near_order(struct near *n, uint32_t flags, uint16_t service)
                   .service = service},
         .paths = o->pull ? o->sources : target,
         .n_paths = o->pull ? o->n_sources : 1,
+        .sync = o->sync,
         .addresses = o->pull ? &n->addresses : NULL,
     };
     int code = far_start(&n->far, o->words, o->host, o->common.quiet);
@@ -191,7 +192,7 @@ static int near_pull(struct near *n)
 
     n->copy.ready = pull_ready;
     n->copy.paths = o->sources;
-    n->copy.n_paths = o->n_sources;
+    n->copy.n_paths = o->sync != NULL && o->sync->chosen != NULL ? 0 : o->n_sources;
     n->copy.recursive = o->recursive;
     n->copy.contents = o->sync != NULL;
     return receiver_run(&n->receiver, &ro);

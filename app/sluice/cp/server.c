@@ -30,6 +30,8 @@ struct server {
     struct message_start start;
     struct copy copy;
     struct sync_options sync;
+    struct filter filter;
+    struct chosen chosen;
     struct address_list addresses; /* of the near end, if it receives */
     char **paths;
     int n_paths;
@@ -118,6 +120,30 @@ static const char *server_take_path(struct server *s, const struct message *m)
     return NULL;
 }
 
+static const char *server_take_rule(struct server *s, const struct message *m)
+{
+    char text[MESSAGE_DATA_MAX + 1];
+
+    if ((s->start.flags & MESSAGE_SYNC) == 0 || s->filter.n == FILTER_RULES_MAX ||
+        (m->data[0] != '+' && m->data[0] != '-') || m->data[1] != ' ')
+        return "a rule that cannot be";
+    memcpy(text, m->data, m->len_bytes);
+    text[m->len_bytes] = 0;
+    return filter_add(&s->filter, text);
+}
+
+static const char *server_take_chosen(struct server *s, const struct message *m)
+{
+    const uint32_t due = MESSAGE_SYNC | MESSAGE_PULL;
+    char text[MESSAGE_DATA_MAX + 1];
+
+    if ((s->start.flags & due) != due || (s->start.flags & MESSAGE_DELETE) != 0)
+        return "a name that cannot be";
+    memcpy(text, m->data, m->len_bytes);
+    text[m->len_bytes] = 0;
+    return chosen_add(&s->chosen, text);
+}
+
 /* Takes one message. Returns NULL, or what is wrong with it. */
 static const char *server_take(struct server *s, const struct message *m)
 {
@@ -137,6 +163,10 @@ static const char *server_take(struct server *s, const struct message *m)
             return "an address that cannot be";
         s->addresses.n++;
         return NULL;
+    case MESSAGE_RULE:
+        return server_take_rule(s, m);
+    case MESSAGE_CHOSEN:
+        return server_take_chosen(s, m);
     case MESSAGE_GO:
         s->complete = true;
         if ((s->start.flags & MESSAGE_PULL) != 0)
@@ -204,6 +234,8 @@ static const struct sync_options *server_sync(struct server *s)
                                     .checksum = (flags & MESSAGE_CHECKSUM) != 0,
                                     .prune = (flags & MESSAGE_DELETE) != 0,
                                     .itemize = (flags & MESSAGE_ITEMIZE) != 0,
+                                    .filter = s->filter.n > 0 ? &s->filter : NULL,
+                                    .chosen = s->chosen.n > 0 ? &s->chosen : NULL,
                                     .push = (flags & MESSAGE_PULL) == 0,
                                     .context = s,
                                     .say = server_item};
@@ -365,6 +397,8 @@ int server_run(const char *version, const char *socket)
     while (s->n_paths > 0)
         free(s->paths[--s->n_paths]);
     free(s->paths);
+    filter_fini(&s->filter);
+    chosen_fini(&s->chosen);
     free(s);
     return code;
 }

@@ -59,7 +59,7 @@ struct tree *tree_open(const char *path, struct tree_rules rules)
     t->rules = rules;
     tree_base(path, &base, &len);
     /* What is named with a slash, or is "." or "..", is a directory, whatever leads there. */
-    follow = !rules.sync || len == 0 || base[len] == '/';
+    follow = !rules.sync || len == 0 || base[len] == '/' || rules.contents;
     if (rules.sync && follow)
         len = 0;
     if (len > NAME_MAX) {
@@ -155,6 +155,29 @@ static void tree_classify(const struct tree *t, const FTSENT *e, struct tree_ent
     }
 }
 
+static bool tree_is_dir(const FTSENT *e)
+{
+    return e->fts_info == FTS_D || e->fts_info == FTS_DP || e->fts_info == FTS_DNR ||
+           e->fts_info == FTS_DC;
+}
+
+/* Whether the entry is not to be returned; of a directory that takes no part, skips the content. */
+static bool tree_passes(struct tree *t, FTSENT *e)
+{
+    const char *below = e->fts_path + t->path_len, *name;
+
+    if (e->fts_info == FTS_D && !t->rules.sync)
+        return true;
+    if (t->rules.leave_out == NULL)
+        return false;
+    name = tree_name(t, e, below + strspn(below, "/"));
+    if (name == NULL || *name == 0 || !t->rules.leave_out(t->rules.context, name, tree_is_dir(e)))
+        return false;
+    if (e->fts_info == FTS_D)
+        fts_set(t->fts, e, FTS_SKIP);
+    return true;
+}
+
 bool tree_next(struct tree *t, struct tree_entry *out)
 {
     FTSENT *e;
@@ -165,7 +188,7 @@ bool tree_next(struct tree *t, struct tree_entry *out)
         t->begun = true;
         if (e == NULL && errno == 0)
             return false;
-    } while (e != NULL && e->fts_info == FTS_D && !t->rules.sync);
+    } while (e != NULL && tree_passes(t, e));
     memset(out, 0, sizeof *out);
     if (e == NULL) {
         out->kind = TREE_FAILED;

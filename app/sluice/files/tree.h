@@ -34,7 +34,11 @@ struct tree_entry {
 };
 
 struct tree_rules {
-    bool sync; /* as rsync: of "DIR/", only what is in it has names; links are named, too */
+    bool sync;     /* as rsync: of "DIR/", only what is in it has names; links are named, too */
+    bool contents; /* sync: so it is of "DIR" */
+    /* Whether this is passed over, a directory with all that is in it. NULL: nothing is. */
+    bool (*leave_out)(void *context, const char *name, bool directory);
+    void *context;
 };
 
 struct tree;

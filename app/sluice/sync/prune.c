@@ -27,10 +27,20 @@ static void prune_removed(void *context, const char *path, bool directory)
     item_deleted(context, path, directory);
 }
 
+/* What is excluded takes no part in the sync. */
+static bool prune_kept(void *context, const char *path, bool directory)
+{
+    const struct sync_options *o = context;
+
+    return filter_excludes(o->filter, path, directory);
+}
+
 struct remove_rules prune_rules(const struct sync_options *o)
 {
-    return (struct remove_rules){
-        .removed = prune_removed, .context = (void *)(uintptr_t)o, .dry_run = o->dry_run};
+    return (struct remove_rules){.keep = o->filter != NULL ? prune_kept : NULL,
+                                 .removed = prune_removed,
+                                 .context = (void *)(uintptr_t)o,
+                                 .dry_run = o->dry_run};
 }
 
 static void prune_failed(struct prune *p, const char *path, int err)
@@ -49,9 +59,11 @@ static void prune_failed(struct prune *p, const char *path, int err)
 /* Removes an entry, unless it is to stay. True if the directory has changed. */
 static bool prune_entry(struct prune *p, int fd, const char *base, const char *path)
 {
+    struct stat st;
     int err;
 
-    if (part_name_is(base))
+    if (part_name_is(base) || fstatat(fd, base, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        filter_excludes(p->sync->options->filter, path, S_ISDIR(st.st_mode)))
         return false;
     err = remove_entry(&p->rules, fd, base, path);
     if (err < 0)

@@ -5,14 +5,18 @@
 
 #include <stdbool.h>
 
+#include "sluice/sync/chosen.h"
+#include "sluice/sync/filter.h"
 #include "sluice/sync/name_set.h"
 
 struct sync_options {
-    bool dry_run;  /* nothing is sent, and nothing changed */
-    bool checksum; /* a file is compared by its content, not by size and time */
-    bool prune;    /* the receiver removes what the sender does not have */
-    bool itemize;  /* the receiver says what it changes, by say() */
-    bool push;     /* the near end sends: for the arrow of an itemized line */
+    bool dry_run;                /* nothing is sent, and nothing changed */
+    bool checksum;               /* a file is compared by its content, not by size and time */
+    bool prune;                  /* the receiver removes what the sender does not have */
+    bool itemize;                /* the receiver says what it changes, by say() */
+    const struct filter *filter; /* what takes part; NULL: all does */
+    const struct chosen *chosen; /* the only names that take part; NULL: all do */
+    bool push;                   /* the near end sends: for the arrow of an itemized line */
     void *context;
     void (*say)(void *context, const char *line); /* fit for a terminal */
 };

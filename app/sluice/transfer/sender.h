@@ -174,10 +174,7 @@ static inline void sender_describe(struct record *r, const char *name, const str
 }
 
 /* How the paths are walked through. */
-static inline struct tree_rules sender_rules(const struct sender *s)
-{
-    return (struct tree_rules){.sync = s->options->sync != NULL};
-}
+struct tree_rules sender_rules(const struct sender *s);
 
 /* ---- sender_resume.c: only with options->resume -------------------------------------------- */
 

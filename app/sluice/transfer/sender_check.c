@@ -10,6 +10,25 @@
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
 
+static bool rules_leave_out(void *context, const char *name, bool directory)
+{
+    const struct sync_options *o = context;
+
+    return filter_excludes(o->filter, name, directory) ||
+           (o->chosen != NULL && !chosen_has(o->chosen, name, directory));
+}
+
+struct tree_rules sender_rules(const struct sender *s)
+{
+    const struct sync_options *o = s->options->sync;
+    bool all = o == NULL || (o->filter == NULL && o->chosen == NULL);
+
+    return (struct tree_rules){.sync = o != NULL,
+                               .contents = o != NULL && o->chosen != NULL,
+                               .leave_out = all ? NULL : rules_leave_out,
+                               .context = (void *)(uintptr_t)o};
+}
+
 /* Looks at what is to be sent. In a sync, a link is sent as such, unless a slash is behind it. 0 or
  * a negative errno. */
 static int check_look(const char *path, bool sync, struct stat *st)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Turns files into records and packs these into requests: the steps of sender_step(). */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "console/text.h"
 #include "sluice/files/name.h"
@@ -323,6 +326,8 @@ static enum sender_step file_entry(struct sender *s, const struct tree_entry *e)
         file_failed(s, e->path, refused, "rename it");
         return SENDER_WORKED;
     }
+    if (sync && *e->name == 0 && e->kind != TREE_FAILED && s->options->sync->chosen != NULL)
+        return SENDER_WORKED; /* the target itself is not named */
     if (e->kind != TREE_FAILED && !s->resume.holding && sender_taken(s, &s->taken, e))
         return SENDER_WORKED;
     if ((e->kind == TREE_FILE || e->kind == TREE_LINK) && file_is_part(s, e))
@@ -366,6 +371,22 @@ static enum sender_step file_walk(struct sender *s)
     return step;
 }
 
+/* Says which names of --files-from are not there. */
+static void file_chosen(struct sender *s, const char *path)
+{
+    const struct chosen *c = s->options->sync != NULL ? s->options->sync->chosen : NULL;
+    int fd = c != NULL ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    struct stat st;
+    size_t i;
+
+    for (i = 0; fd >= 0 && i < c->n; i++) {
+        if (fstatat(fd, c->list[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
+            file_failed(s, c->list[i], strerror(errno), "correct the list of --files-from");
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
 /* Goes on to the next file of the tree, or the next path. */
 static enum sender_step file_next(struct sender *s)
 {
@@ -392,6 +413,7 @@ static enum sender_step file_next(struct sender *s)
         file_start(s, &e, false);
         return SENDER_WORKED;
     }
+    file_chosen(s, path);
     s->tree = tree_open(path, sender_rules(s));
     if (s->tree == NULL) {
         file_failed(s, path, strerror(errno), "leave it out");

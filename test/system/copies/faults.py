@@ -80,6 +80,7 @@ def _message(kind: int, data: bytes = b"") -> bytes:
 def hostile_near(_folder: str) -> None:
     start = bytes(16) + (0).to_bytes(4, "big") + (8).to_bytes(4, "big") + bytes(16)
     pull = bytes(16) + (1).to_bytes(4, "big") + (8).to_bytes(4, "big") + bytes(8) + b"\x1b\x58" + bytes(6)
+    sync, sync_pull = (x[:16] + (512 + n).to_bytes(4, "big") + x[20:] for x, n in ((start, 0), (pull, 1)))
     address = bytes(10) + b"\xff\xff\x0a\x5a\x00\x01\x78"
     bad: dict[str, list[bytes]] = {
         "garbage": [b"GET / HTTP/1.0\r\n\r\n"],
@@ -93,6 +94,11 @@ def hostile_near(_folder: str) -> None:
         "a zero byte": [_message(2, start), _message(3, b"a\0b")],
         "a far end's message": [_message(2, start), _message(9, b"\0")],
         "too long": [_message(2, start), b"SLCP\2\3\xff\xff"],
+        "a rule without a sync": [_message(2, start), _message(11, b"- x")],
+        "no rule": [_message(2, sync), _message(11, b"xyz")],
+        "a list for a receiver": [_message(2, sync), _message(12, b"f")],
+        "a list with .. in it": [_message(2, sync_pull), _message(12, b"a/../../f")],
+        "a dry run of a copy": [_message(2, start[:16] + (1024).to_bytes(4, "big") + start[20:])],
     }
     for what, messages in bad.items():
         done = _far_end(*messages)

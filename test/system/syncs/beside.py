@@ -5,21 +5,27 @@ import random
 import shutil
 import subprocess
 
-from ..files_cases import SEED, Skip, case
-from .cases import counted, synced, there
-from .trees import Trees, differences, snapshot
+from ..files_cases import LOCAL, REMOTE, SEED, Skip, case
+from .cases import counted, sync, synced, there
+from .trees import NAMES, Trees, What, differences, snapshot
 
+PATTERNS = (*NAMES, "*.txt", "a/", "/a", "src", "/src/b", "dd/*", "**/a/**", "?", "[a-c]/", "src/*/", "- b", "+ c", "!",
+            "z\\[1]", "*")
+IN_THE_WAY = 23  # rsync's status of a partial transfer
 ROUNDS = int(os.environ.get("SLUICE_SYNC_ROUNDS") or "12")
 
 
-def _rsync(*args: str) -> list[str]:
-    """Runs the real rsync; returns the lines of what it changes."""
+def _rsync(*args: str) -> list[str] | None:
+    """Runs the real rsync; returns the lines of what it changes; None: a directory with something that is excluded, and
+    so stays, was in the way."""
     tool = shutil.which("rsync", path="/usr/bin:/bin:/usr/local/bin")
     if tool is None:
         raise Skip("rsync is missing; apt-get install rsync")
     run = subprocess.run([tool, "-a", "-i", "--8-bit-output", *args], capture_output=True, text=True, check=False)
+    if run.returncode == IN_THE_WAY and "could not make way" in run.stderr:
+        return None
     assert run.returncode == 0, run.stderr
-    return [x for x in run.stdout.splitlines() if not x.startswith("created directory ")]
+    return [x for x in run.stdout.splitlines() if not x.startswith(("created directory ", "cannot delete non-empty"))]
 
 
 def _alike(lines: list[str]) -> list[str]:
@@ -32,6 +38,18 @@ def _compare(what: str, one: list[str], other: list[str]) -> None:
     assert a == b, "\n".join([what, "only one:", *sorted(set(a) - set(b)), "only the other:", *sorted(set(b) - set(a))])
 
 
+def _rules(rng: random.Random) -> list[str]:
+    """Options that say what takes part, in half of the rounds. What is excluded is not deleted, either."""
+    if rng.random() < 0.5:
+        return []
+    return [f"--{rng.choice(('exclude', 'exclude', 'include'))}={rng.choice(PATTERNS)}" for _ in range(rng.randrange(1, 5))]
+
+
+def _timeless(end: dict[str, What], sent: set[str]) -> dict[str, What]:
+    """Without the times of directories that the source has not: they are those of the latest change in there."""
+    return {name: (w[0], w[1], 0, w[3]) if w[0] == "d" and name not in sent else w for name, w in end.items()}
+
+
 def _round(folder: str, number: int, rng: random.Random) -> None:
     top = os.path.join(folder, f"round{number}")
     source, far = os.path.join(top, "src"), there(folder)
@@ -42,13 +60,15 @@ def _round(folder: str, number: int, rng: random.Random) -> None:
     pull, slash, delete = rng.random() < 0.5, rng.random() < 0.6, rng.random() < 0.7
     target = near if pull else far
     shutil.rmtree(far, ignore_errors=True)
-    if rng.random() < 0.9:
+    # Where the target is missing, rsync gives its name to the only thing that it copies.
+    if not slash or rng.random() < 0.9:
         os.mkdir(target)
         subprocess.run(["cp", "-a", *([source + "/."] if slash else [source]), target], check=True)
         trees.change(target)
         subprocess.run(["cp", "-a", target, reference], check=True)
     options = [*(["--delete"] if delete else ["--force"]), *(["--checksum"] if rng.random() < 0.3 else [])]
-    ours = [o for o in options if o != "--force"]
+    options += _rules(rng)
+    ours = ["-q", *(o for o in options if o != "--force")]
     first = source + ("/" if slash else "")
     operands = ("me@far:" + first, near) if pull else (first, "me@far:in")
     what = f"round {number}: {' '.join(ours)} {'pull' if pull else 'push'} {operands}"
@@ -56,14 +76,17 @@ def _round(folder: str, number: int, rng: random.Random) -> None:
         _unblock(source, [reference, target] if slash else [os.path.join(x, "src") for x in (reference, target)])
     before = snapshot(target) if os.path.isdir(target) else {}
     lines = _rsync(*options, first, reference)
+    if lines is None:
+        run = sync(folder, *ours, *operands)
+        assert run.wait() == (LOCAL if pull else REMOTE), f"{what}: {run.err}"
+        shutil.rmtree(top)
+        return
     dry = synced(folder, "-n", *ours, *operands)
     assert (snapshot(target) if os.path.isdir(target) else {}) == before, f"{what}: a dry run has changed something"
     real = synced(folder, "-i", *ours, *operands)
     ends = [snapshot(reference), snapshot(target)]
-    if not slash:  # then the time of the target itself is that of its latest change
-        for end in ends:
-            del end["."]
-    differ = differences(*ends)
+    sent = {os.path.normpath(os.path.join("" if slash else "src", name)) for name in snapshot(source)}
+    differ = differences(*(_timeless(end, sent) for end in ends))
     assert not differ, f"{what}: rsync | sluice\n" + "\n".join(differ)
     _compare(f"{what}: rsync and sluice", lines, real)
     _compare(f"{what}: dry run and run", dry, real)
@@ -92,3 +115,32 @@ def as_rsync(folder: str) -> None:
     rng = random.Random(SEED)
     for number in range(ROUNDS):
         _round(folder, number, random.Random(rng.randrange(1 << 32)))
+
+
+@case("--files-from takes what rsync takes")
+def files_from(folder: str) -> None:
+    print(f"# SLUICE_SEED={SEED}", flush=True)
+    rng = random.Random(SEED)
+    for number in range(max(2, ROUNDS // 4)):
+        top = os.path.join(folder, f"round{number}")
+        source, names, reference = (os.path.join(top, x) for x in ("src", "list", "reference"))
+        os.makedirs(source)
+        os.mkdir(reference)
+        trees = Trees(rng)
+        while len(os.listdir(source)) < 2:
+            trees.fill(source, 3)
+        found = [x for x in snapshot(source) if x != "."]
+        chosen = rng.sample(found, min(len(found), rng.randrange(1, 8)))
+        with open(names, "w", encoding="utf-8") as f:
+            f.write("# names\n\n" + "".join(f"{rng.choice(('', './', '/'))}{x}\n" for x in chosen) + "; end\n")
+        pull = rng.random() < 0.5
+        target = os.path.join(top, "in") if pull else there(folder)
+        shutil.rmtree(target, ignore_errors=True)
+        os.mkdir(target)
+        _rsync("--files-from=" + names, source + "/", reference)
+        synced(folder, "--files-from", names, *(("me@far:" + source, target) if pull else (source + "/", "me@far:in")))
+        ends = [snapshot(reference), snapshot(target)]
+        for end in ends:
+            del end["."]
+        differ = differences(*ends)
+        assert not differ, f"{chosen} {'pull' if pull else 'push'}: rsync | sluice\n" + "\n".join(differ)

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cases of syncs_test.py: what is sent, kept, deleted and refused."""
+import functools
+import glob
 import os
 import random
 import shutil
+import signal
 import subprocess
+import time
 
-from ..copies.cases import HOST, home
-from ..files_cases import LOCAL, MIB, OK, REMOTE, SEED, USAGE, case, make, same_file, without_override
+from ..copies.cases import HOST, gone, home, noted, notes
+from ..files_cases import LOCAL, MIB, OK, REMOTE, SEED, USAGE, case, make, same_file, wait_for, without_override
 from .cases import counted, sync, synced, there
 from .trees import snapshot
 
@@ -19,6 +23,10 @@ def _folders(folder: str) -> tuple[str, str]:
     os.mkdir(source)
     os.mkdir(target)
     return source, target
+
+
+def _part_bytes(target: str) -> int:
+    return sum(os.path.getsize(p) for p in glob.glob(os.path.join(target, ".*.part-*")))
 
 
 @case("of a changed file, chunks that the target has are not sent")
@@ -168,6 +176,43 @@ def not_deleted(folder: str) -> None:
     os.remove(big)
 
 
+@case("a sync that is cut off leaves the old file or the new one, deletes nothing, and the next one goes on")
+def cut_off(folder: str) -> None:
+    source, target = _folders(folder)
+    rng = random.Random(SEED)
+    print(f"# SLUICE_SEED={SEED}", flush=True)
+    path, copy = os.path.join(source, "f"), os.path.join(target, "f")
+    for victim in ("near", "far-pid", "rsh-pid"):
+        content = bytearray(rng.randbytes(96 * CHUNK))
+        make(source, "f", bytes(content))
+        for chunk in range(48, 96, 2):
+            content[chunk * CHUNK + rng.randrange(CHUNK)] ^= 1
+        old = make(target, "f", bytes(content))
+        os.utime(old, ns=(0, 0))
+        make(target, "gone", b"")
+        for name in glob.glob(os.path.join(notes(folder), "*")):
+            os.remove(name)
+        run = sync(folder, "--buffers", 1, "--delete", source + "/", "me@far:in")
+        far = [int(noted(folder, name)) for name in ("far-pid", "rsh-pid")]
+        enough = rng.randrange(2 * CHUNK, 90 * CHUNK)
+        while run.process.poll() is None and _part_bytes(target) < enough:
+            time.sleep(0.0005)
+        if run.process.poll() is None:
+            os.kill(run.process.pid if victim == "near" else int(noted(folder, victim)), signal.SIGKILL)
+        over = run.wait() == OK
+        for pid in far:
+            wait_for("the end of the far end", functools.partial(gone, pid))
+        part = _part_bytes(target) // CHUNK * CHUNK
+        with open(copy, "rb") as f:
+            assert over or f.read() == bytes(content), "the old file has changed"
+        assert over or os.path.exists(os.path.join(target, "gone"))
+        said = counted(folder, "--delete", source + "/", "me@far:in")
+        assert over or said["kept_bytes"] >= max(part, 72 * CHUNK), (victim, part, said)
+        assert snapshot(target) == snapshot(source), victim
+        print(f"# {victim}: {part // CHUNK} MiB of 96 in a part, {said['kept_bytes'] // CHUNK} kept", flush=True)
+    assert same_file(path, copy)
+
+
 @case("a pipe of the source is not sent, and what has its name stays")
 def pipes(folder: str) -> None:
     source, target = _folders(folder)
@@ -221,3 +266,45 @@ def unchanged(folder: str) -> None:
     assert (said["files"], said["bytes"], said["there_files"]) == (0, 0, 6000), said
     assert snapshot(target) == snapshot(source)
     assert os.path.isdir(home(folder))
+
+
+@case("what is excluded is neither sent nor deleted, whoever sends")
+def excluded(folder: str) -> None:
+    source, target = _folders(folder)
+    back = os.path.join(folder, "back")
+    for where in (source, target, back):
+        os.makedirs(os.path.join(where, "build"))
+        make(where, "build/x", os.path.basename(where).encode())
+        make(where, "f.o", os.path.basename(where).encode())
+    make(source, "f.c", b"source")
+    make(source, "kept.o", b"source")
+    for where in (target, back):
+        make(where, "gone", b"")
+    rules = make(folder, "rules", b"# what is built\n\n+ kept.o\n*.o\n; and\n/build/\n")
+    for first, second in ((source + "/", "me@far:in"), ("me@far:" + source + "/", back)):
+        lines = synced(folder, "-i", "--delete", "--exclude-from", rules, first, second)
+        assert sorted(x[12:] for x in lines) == ["./", "f.c", "gone", "kept.o"], lines
+    for where in (target, back):
+        assert sorted(snapshot(where)) == [".", "build", "build/x", "f.c", "f.o", "kept.o"]
+        with open(os.path.join(where, "build", "x"), encoding="utf-8") as f:
+            assert f.read() == os.path.basename(where), "it is not that of the source"
+    sync(folder, "--exclude-from", folder + "/none", source, "me@far:in").expect(LOCAL, "none", "can be read")
+    sync(folder, "--exclude=", source, "me@far:in").expect(USAGE, "--exclude: no pattern")
+
+
+@case("--files-from: names that are not there, or that lead out of the source")
+def names_of_a_list(folder: str) -> None:
+    source, target = _folders(folder)
+    make(source, "f", b"1")
+    make(folder, "secret", b"2")
+    names = make(folder, "names", b"f\nmissing\n")
+    for first in (source, "me@far:" + source):
+        second = os.path.join(folder, "back") if first != source else "me@far:in"
+        sync(folder, "--files-from", names, first, second).expect(REMOTE if first != source else LOCAL, "missing", "--files-from")
+    assert os.listdir(target) == ["f"] and os.listdir(os.path.join(folder, "back")) == ["f"]
+    for bad in (b"../secret\n", b"a/../../secret\n"):
+        make(folder, "names", bad)
+        sync(folder, "--files-from", names, source, "me@far:in").expect(USAGE, names, "..")
+    make(folder, "names", b"f\n")
+    sync(folder, "--files-from", names, "--delete", source, "me@far:in").expect(USAGE, "--files-from", "--delete")
+    sync(folder, "--files-from", names, source, source, "me@far:in").expect(USAGE, "--files-from")

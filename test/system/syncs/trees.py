@@ -86,7 +86,8 @@ class Trees:
 
     def fill(self, folder: str, depth: int) -> None:
         for name in self.rng.sample(NAMES, self.rng.randrange(len(NAMES) * 2 // 3)):
-            self.thing(os.path.join(folder, name), depth)
+            if not os.path.lexists(os.path.join(folder, name)):
+                self.thing(os.path.join(folder, name), depth)
         self.stamp(folder)
 
     def change(self, top: str) -> None:

@@ -80,6 +80,15 @@ TEST(FarDeathTest, OutOfOrder)
     expect(says(hello) + hears + says(ready), SAY_PEER, wrong, true);
 }
 
+/* What changes is told only by a receiver that was asked to. */
+TEST(FarDeathTest, ItemsThatNobodyAskedFor)
+{
+    const std::string item = encoded(MESSAGE_ITEM, ">f+++++++++ f");
+
+    expect(says(hello) + hears + says(item), SAY_PEER,
+           "sluice: host: invalid message \\(out of order\\)");
+}
+
 TEST(FarDeathTest, WhatOnlyTheNearEndSays)
 {
     const std::string wrong = "invalid message \\(one that only the near end sends\\)";

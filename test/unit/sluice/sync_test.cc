@@ -348,15 +348,15 @@ TEST_F(Sync, HolesOfABasisStayHoles)
     struct stat st;
 
     folder.write("in/f", "x");
-    ASSERT_EQ(truncate(at("f").c_str(), 32 * CHUNK), 0);
+    ASSERT_EQ(truncate(at("f").c_str(), 8 * CHUNK), 0);
     content = folder.read("in/f");
     ASSERT_EQ(give(RECORD_OFFER, "f", RECORD_RESUME, content.size()), 0);
-    ASSERT_EQ(part_file_hash(&in.part, hashes, 64, &first), 32u);
-    EXPECT_EQ(give(RECORD_KEEP, "", 0, 32 * CHUNK, 0), 0);
+    ASSERT_EQ(part_file_hash(&in.part, hashes, 64, &first), 8u);
+    EXPECT_EQ(give(RECORD_KEEP, "", 0, 8 * CHUNK, 0), 0);
     EXPECT_EQ(give(RECORD_END_FILE, "", 0, content.size()), 0);
     EXPECT_EQ(result(), (uint32_t)RECORD_OK);
     ASSERT_EQ(stat(at("f").c_str(), &st), 0);
-    EXPECT_EQ((uint64_t)st.st_size, 32 * CHUNK);
+    EXPECT_EQ((uint64_t)st.st_size, 8 * CHUNK);
     EXPECT_LT((uint64_t)st.st_blocks * 512, CHUNK);
 }
 
@@ -412,6 +412,57 @@ TEST_F(Sync, Pruning)
     stat(at("kept").c_str(), &after);
     EXPECT_EQ(after.st_mtim.tv_sec, before.st_mtim.tv_sec);
     EXPECT_EQ(std::distance(std::filesystem::recursive_directory_iterator(at("")), {}), 4);
+}
+
+/* Only "d" was synced: what is beside it is none of the sender's business. */
+TEST_F(Sync, NothingBesideIsPruned)
+{
+    ASSERT_EQ(mkdir(at("d").c_str(), 0755), 0);
+    folder.write("in/d/old", "");
+    folder.write("in/beside", "");
+    prunes();
+    EXPECT_EQ(give(RECORD_DIR, "d", RECORD_BEGIN), 0);
+    EXPECT_EQ(give(RECORD_DIR, "d"), 0);
+    EXPECT_EQ(give(RECORD_END_ALL, ""), 0);
+    EXPECT_EQ(lines.back(), "*deleting   d/old");
+    EXPECT_TRUE(std::filesystem::exists(at("beside")));
+    EXPECT_FALSE(std::filesystem::exists(at("d/old")));
+}
+
+TEST_F(Sync, WhatIsExcludedIsNotPruned)
+{
+    struct filter f = {};
+
+    ASSERT_EQ(filter_add(&f, "- *.o"), nullptr);
+    options.filter = &f;
+    prunes();
+    for (const char *name : {"d", "e"})
+        ASSERT_EQ(mkdir(at(name).c_str(), 0755), 0);
+    for (const char *name : {"a.o", "b", "d/a.o", "d/b", "e/b"})
+        folder.write(std::string("in/") + name, "");
+    EXPECT_EQ(give(RECORD_DIR, ".", RECORD_BEGIN), 0);
+    EXPECT_EQ(give(RECORD_DIR, "."), 0);
+    lines.clear();
+    EXPECT_EQ(give(RECORD_END_ALL, ""), 0);
+    EXPECT_EQ(lines,
+              (Lines{"*deleting   b", "*deleting   d/b", "*deleting   e/b", "*deleting   e/"}));
+    EXPECT_EQ(in.code, SAY_OK);
+    EXPECT_TRUE(std::filesystem::exists(at("d/a.o")));
+    options.filter = nullptr;
+    filter_fini(&f);
+}
+
+/* A link that takes the place of a directory after that was looked at. */
+TEST_F(Sync, NoLinkIsOpenedToRemoveWhatIsBehind)
+{
+    const struct remove_rules rules = {};
+    struct stat st;
+
+    ASSERT_EQ(symlink("../outside", at("l").c_str()), 0);
+    EXPECT_LT(remove_open(destination.dir_fd, "l", &st), 0);
+    EXPECT_LT(remove_directory(&rules, destination.dir_fd, "l", "l"), 0);
+    EXPECT_EQ(remove_entry(&rules, destination.dir_fd, "l", "l"), 0);
+    EXPECT_FALSE(std::filesystem::is_symlink(at("l")));
 }
 
 TEST(NameSet, AgainstASetOfStrings)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files below a path, and their names on the other side. */
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,14 @@ static std::vector<std::string> walk(const std::string &path, struct tree_rules 
 }
 
 using Names = std::vector<std::string>;
+
+static struct tree_rules as_sync()
+{
+    struct tree_rules rules = {};
+
+    rules.sync = true;
+    return rules;
+}
 
 static void make(const Folder &f)
 {
@@ -90,7 +99,7 @@ TEST(Tree, LinksAndPipes)
 /* In a sync, directories come twice, links are named, and a slash stands for what is inside. */
 TEST(Tree, AsASyncSeesIt)
 {
-    const struct tree_rules sync = {.sync = true};
+    const struct tree_rules sync = as_sync();
     Folder f;
 
     make(f);
@@ -108,6 +117,29 @@ TEST(Tree, AsASyncSeesIt)
     EXPECT_EQ(walk(f.at("t/pipe"), sync), Names{"S pipe"}) << "a pipe has no content to compare";
 }
 
+/* Of a directory that is left out, nothing is looked at. */
+TEST(Tree, WhatIsLeftOut)
+{
+    struct tree_rules rules = as_sync();
+    Folder f;
+    Names asked;
+
+    make(f);
+    rules.context = &asked;
+    rules.leave_out = [](void *context, const char *name, bool directory) {
+        ((Names *)context)->push_back(name + std::string(directory ? "/" : ""));
+        return strcmp(name, "b") == 0 || strcmp(name, "z") == 0;
+    };
+    EXPECT_EQ(walk(f.at("t/"), rules), (Names{"E ", "F a", "E empty", "D empty", "D "}));
+    for (auto &name : asked)
+        EXPECT_NE(name.substr(0, 2), "b/x") << name;
+    rules.leave_out = [](void *, const char *name, bool) { return strcmp(name, "t") == 0; };
+    EXPECT_EQ(walk(f.at("t"), rules), Names{}) << "also what the user names";
+    rules.leave_out = nullptr;
+    rules.contents = true;
+    EXPECT_EQ(walk(f.at("t/b"), rules), (Names{"E ", "F .hidden", "F x", "D "}));
+}
+
 TEST(Tree, TargetsOfLinks)
 {
     Folder f;
@@ -117,7 +149,7 @@ TEST(Tree, TargetsOfLinks)
     ASSERT_EQ(mkdir(f.at("t").c_str(), 0755), 0);
     ASSERT_EQ(symlink("to somewhere", f.at("t/l").c_str()), 0);
     for (const char *path : {"t", "t/l"}) {
-        struct tree *t = tree_open(f.at(path).c_str(), {.sync = true});
+        struct tree *t = tree_open(f.at(path).c_str(), as_sync());
 
         do
             ASSERT_TRUE(tree_next(t, &e));
