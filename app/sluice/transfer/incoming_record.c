@@ -4,49 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "console/text.h"
 #include "sluice/files/name.h"
 #include "sluice/loop.h"
 #include "sluice/say.h"
 #include "sluice/transfer/incoming.h"
 
 #define HASHES_AT_ONCE 8 /* chunks read before other senders have their turn */
-
-void incoming_failed(struct incoming *in, int code)
-{
-    if (in->code == SAY_OK)
-        in->code = code;
-}
-
-/* Exit code for a file that was not received. */
-static int incoming_exit(enum record_code code)
-{
-    return code == RECORD_CORRUPT || code == RECORD_BAD_NAME || code == RECORD_DROPPED
-               ? SAY_TRANSFER
-               : SAY_LOCAL;
-}
-
-/* Whether a file that was not received is an error to be printed here. In a copy, the near end
- * prints it, and the sender says why it has dropped a file. */
-static bool incoming_says(const struct incoming *in, enum record_code code)
-{
-    return in->copy == NULL || (!copy_is_far(in->copy) && code != RECORD_DROPPED);
-}
-
-int incoming_result(struct incoming *in, enum record_code code, uint64_t size)
-{
-    const char *why = code == RECORD_OK ? "" : in->part.why;
-    char safe[512];
-
-    if (code != RECORD_OK)
-        in->summary.failed++;
-    if (code != RECORD_OK && incoming_says(in, code)) {
-        incoming_failed(in, incoming_exit(code));
-        say_error(SAY_LOCAL, "%s: %s; %s", text_safe(safe, sizeof safe, in->name),
-                  why[0] != 0 ? why : record_code_cause(code), record_code_cure(code));
-    }
-    return result_queue_add(&in->results, in->file, code, size, why);
-}
 
 /* Refuses the file: answers at once, and ignores the rest of its records. */
 static int incoming_refuse(struct incoming *in, enum record_code code)

@@ -143,8 +143,6 @@ int sender_check(const struct sender_options *o, uint64_t *total_bytes);
 
 /* Does the next piece of work: at most one request's worth. */
 enum sender_step sender_step(struct sender *s);
-/* Whether an earlier path of a sync has the name already: the first one counts. */
-bool sender_taken(const struct sender *s, struct name_set *taken, const struct tree_entry *e);
 /* Submits the request that is being filled. */
 void sender_flush(struct sender *s);
 /* The receiver, for messages. */
@@ -181,6 +179,8 @@ struct tree_rules sender_rules(const struct sender *s);
 /* 0 or -ENOMEM. */
 int sender_resume_init(struct sender *s);
 void sender_resume_fini(struct sender *s);
+/* Whether an earlier path of a sync has the name already: the first one counts. */
+bool sender_taken(const struct sender *s, struct name_set *taken, const struct tree_entry *e);
 /* Asks about another file, for which the caller has made room. False: enough are asked about. */
 bool sender_asks(struct sender *s);
 /* What the receiver has of a file that is to be sent next. An answer serves once: another file may

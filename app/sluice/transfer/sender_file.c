@@ -268,12 +268,6 @@ static bool file_is_part(const struct sender *s, const struct tree_entry *e)
     return true;
 }
 
-bool sender_taken(const struct sender *s, struct name_set *taken, const struct tree_entry *e)
-{
-    return s->options->sync != NULL && s->options->n_paths > 1 && e->kind != TREE_DIR &&
-           e->kind != TREE_ENTER && name_set_add(taken, SYNC_SEEN, e->name) == 0;
-}
-
 /* Adds a symbolic link. */
 static enum sender_step file_link(struct sender *s, const struct tree_entry *e)
 {

@@ -99,6 +99,12 @@ static bool ask_hash(struct sender *s, const struct tree_entry *e, uint8_t hash[
     return n >= 0 && !f->stream && f->at_bytes == f->size;
 }
 
+bool sender_taken(const struct sender *s, struct name_set *taken, const struct tree_entry *e)
+{
+    return s->options->sync != NULL && s->options->n_paths > 1 && e->kind != TREE_DIR &&
+           e->kind != TREE_ENTER && name_set_add(taken, SYNC_SEEN, e->name) == 0;
+}
+
 bool sender_asks(struct sender *s)
 {
     struct sender_resume *u = &s->resume;
