@@ -27,7 +27,7 @@ GIVES_WAY = ("import os\npath = '/proc/self/autogroup'\n"
              "if os.path.exists(path) and 'nice 19' not in open(path).read():\n    exit(3)\n")
 TAP_KILLED = "import os\nprint('1..1\\nok 1 - a', flush=True)\nos.kill(os.getpid(), 9)\n"
 TAP_SKIPS = "print('1..2\\nok 1 - a\\nok 2 - b # SKIP needs root')\n"
-ARGUMENTS = "import sys\nassert sys.argv[-2:] == ['{}', '{}']\nprint('1..1\\nok 1 - a')\n"
+TAP_ARGUMENTS = "import sys\nassert sys.argv[-2:] == ['{}', '{}']\nprint('1..1\\nok 1 - a')\n"
 # A run.py of four scenes. a and b wait for each other, so they must run at once; c and d fail beside b or each other.
 SCENES = """
 import os, sys, time
@@ -139,7 +139,7 @@ CASES: dict[str, Case] = {
         "sim", {"meson": meson(PASSED, "OK", "case \"$*\" in *--wrapper*/background*) exit 0 ;; esac; exit 1")}, {}, 0,
         r"\n1 passed, 0 failed\n$"),
     "install takes one Debian, and only Debian 12 makes the image": (
-        "install:trixie", {}, {"test/install/packages_test.py": ARGUMENTS.format("--suite", "trixie")}, 0, r"\n1 passed, 0 failed\n$"),
+        "install:trixie", {}, {"test/install/packages_test.py": TAP_ARGUMENTS.format("--suite", "trixie")}, 0, r"\n1 passed, 0 failed\n$"),
     "what is made beside fails": ("tidy", {}, {"scripts/stages/tidy.py": "exit(3)\n"}, 1, r"\n0 passed, 1 failed\n$"),
 }
 

@@ -14,7 +14,8 @@ import sluice
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 NEEDS = ("pip", "setuptools", "wheel")
-MODULES = {"__init__.py", "_handle.py", "_header.py", "_header.pyi", "aio.py", "errors.py", "session.py", "py.typed"}
+MODULES = {"__init__.py", "_handle.py", "_header.py", "_header.pyi", "aio.py", "aio_files.py", "errors.py", "files.py", "session.py",
+           "py.typed"}
 
 
 class Wheel(unittest.TestCase):

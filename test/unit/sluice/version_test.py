@@ -5,5 +5,5 @@ import sys
 
 program, version = sys.argv[1:]
 said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-if not said.startswith(f"sluice {version}, DPDK "):
+if said != f"sluice {version}\n":
     sys.exit(f"{program} says {said!r}, not {version}")
