@@ -143,7 +143,7 @@ def helps(_folder: str) -> None:
         assert all(len(x) <= 100 for x in lines), args
     run = Run("--version")
     run.expect(OK)
-    assert re.fullmatch(r"sluice [\d.]+, DPDK [\d.]+.*\n", run.out), run.out
+    assert re.fullmatch(r"sluice [\d.]+\n", run.out), run.out
 
 
 @case("places that cannot be written")
