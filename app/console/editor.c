@@ -243,7 +243,7 @@ static int key_next(EditLine *line, wchar_t *out)
     for (;;) {
         el_resize(line);
         if (*e->means != 0) {
-            *out = *e->means++;
+            *out = (unsigned char)*e->means++;
             return 1;
         }
         if (!byte_read(e, &byte))
