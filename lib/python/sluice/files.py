@@ -28,7 +28,7 @@ from .session import PORT_DEFAULT
 Path = str | os.PathLike[str]
 STOP_S = 10.0  # a program that is asked to end, and has not, is killed
 _READY = re.compile(r"waiting on port (\d+)$")
-_NOTE = re.compile(r"waiting on port \d+$|received \d+ files?, ")  # what recv -v says besides errors
+_NOTE = re.compile(r"waiting on port \d+$|received \d+ files?, |limited for \d+ % of the time by ")  # what recv -v says besides errors
 # The exit status of sluice(1), its class and an errno for it.
 _STATUS: dict[int, tuple[type[SluiceError], int]] = {
     1: (TransferFailed, errno.EIO), 2: (SluiceError, errno.EINVAL), 3: (NoDaemon, errno.ENOTCONN),

@@ -7,7 +7,7 @@ import sys
 import unittest
 
 import sluice
-from sluice import errors
+from sluice import errors, files
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 PLAIN = {"EINVAL", "EPROTO", "ENOENT", "EBUSY"}  # a SluiceError, as there is nothing that a program could do about it
@@ -35,6 +35,16 @@ class Errors(unittest.TestCase):
                              (errno.ETIMEDOUT, TimeoutError), (errno.EPIPE, BrokenPipeError), (errno.ENODATA, EOFError),
                              (errno.EACCES, PermissionError), (errno.EAGAIN, BlockingIOError)):
             self.assertIsInstance(errors.error_of(-number, ""), kind)
+
+    def test_remarks_of_the_program(self) -> None:
+        """What the program says of transfers that went well is no error of one that did not."""
+        said = files.Said()
+        for line in ("waiting on port 7000", "received 1 file, 5 bytes (5 B) in 1.000 s, 40 b/s, 0 units repeated, from 192.0.2.1:9",
+                     "limited for 62 % of the time by the sender, its disk or its processor", "x: no space left; make room"):
+            said.remark("sluice: " + line)
+        error = said.error(5)
+        self.assertIsInstance(error, sluice.LocalFile)
+        self.assertEqual((str(error), said.port), ("x: no space left; make room", 7000))
 
     def test_manual(self) -> None:
         """doc/python.md lists each class of errors, and no other; the package exports them."""
