@@ -33,14 +33,23 @@ static int receiver_resource(struct receiver *r, int err)
                      sluice_error(r->loop.session));
 }
 
+static bool receiver_accepts(const struct incoming *in)
+{
+    return in->state == INCOMING_OPEN || in->state == INCOMING_OVER;
+}
+
+static bool receiver_serves(const struct incoming *in)
+{
+    return receiver_accepts(in) && in->served;
+}
+
 /* Number of accepted peers that are served, or (served false) that are not. */
 static uint32_t receiver_peers(const struct receiver *r, bool served)
 {
     uint32_t i, n = 0;
 
     for (i = 0; i < r->n_senders; i++)
-        n += (r->senders[i]->state == INCOMING_OPEN || r->senders[i]->state == INCOMING_OVER) &&
-             r->senders[i]->served == served;
+        n += receiver_accepts(r->senders[i]) && r->senders[i]->served == served;
     return n;
 }
 
@@ -161,7 +170,7 @@ static void receiver_divide(struct receiver *r)
     for (i = 0; i < r->n_senders; i++) {
         struct incoming *in = r->senders[i];
 
-        if (in->state != INCOMING_OPEN || !in->served)
+        if (!receiver_serves(in))
             continue;
         sluice_conn_stats(in->conn, &stats);
         bytes = stats.rx_bytes - in->divided_bytes;
@@ -270,11 +279,9 @@ static void receiver_close(struct receiver *r, struct incoming *in)
 /* When receiver_tick() has something to do, ns; UINT64_MAX: never. */
 static uint64_t receiver_next(const struct receiver *r)
 {
-    uint64_t rates = rates_next(&r->rates), bar = progress_next(&r->progress);
-    uint64_t next = rates < bar ? rates : bar;
-    uint64_t limits = receiver_peers(r, true) == 0 ? UINT64_MAX : limits_next(&r->limits);
+    uint64_t limits = receiver_peers(r, true) == 0 ? TIME_NEVER : limits_next(&r->limits);
 
-    return next < limits ? next : limits;
+    return time_min(time_min(rates_next(&r->rates), progress_next(&r->progress)), limits);
 }
 
 static void receiver_tick(struct receiver *r)
