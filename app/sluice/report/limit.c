@@ -9,23 +9,21 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "sluice/loop.h"
 
 #define SMOOTH_NS 1000000000.0
-
-static uint64_t clock_of(clockid_t id)
-{
-    struct timespec t;
-
-    clock_gettime(id, &t);
-    return (uint64_t)t.tv_sec * CLOCK_NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 static void limits_read(const struct limits *l, struct limits_clock *out)
 {
     char text[96];
     ssize_t n = l->ready_file < 0 ? -1 : pread(l->ready_file, text, sizeof text - 1, 0);
+    struct timespec cpu;
 
-    *out = (struct limits_clock){clock_of(CLOCK_MONOTONIC), clock_of(CLOCK_THREAD_CPUTIME_ID), 0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    *out = (struct limits_clock){
+        .wall_ns = loop_now(),
+        .cpu_ns = (uint64_t)cpu.tv_sec * CLOCK_NS_PER_S + (uint64_t)cpu.tv_nsec,
+    };
     if (n <= 0)
         return;
     text[n] = '\0';
@@ -145,7 +143,7 @@ void limits_take(struct limits *l, const struct limits_clock *now, const struct 
     }
     for (i = 0; i < LIMITS; i++) {
         l->ns[i] += (uint64_t)part[i];
-        l->recent[i] += keep * (part[i] - l->recent[i]);
+        l->recent[i] = (uint64_t)((1 - keep) * (double)l->recent[i] + keep * part[i]);
     }
     memset(l->wait_ns, 0, sizeof l->wait_ns);
     l->last = *now;
@@ -189,11 +187,10 @@ const char *limits_now(const struct limits *l)
     static const char *const words[LIMITS] = {"disk here", "CPU here", "other programs", "input",
                                               "output",    "peer",     "grant",          "path",
                                               "start",     "daemon",   "round trip"};
-    unsigned int i, most = 0;
+    double share;
+    enum limit most = limits_longest(l->recent, &share);
 
-    for (i = 0; i < LIMITS; i++)
-        most = l->recent[i] > l->recent[most] ? i : most;
-    if (l->recent[most] <= 0)
+    if (share <= 0)
         return "";
     if (most == LIMIT_PEER)
         return l->sending ? "receiver" : "sender";

@@ -78,7 +78,7 @@ struct limits {
     bool stream;                    /* receiver: it writes to a stream */
     uint64_t flight_bytes;          /* sender: of all requests in flight */
     uint64_t ns[LIMITS];            /* since limits_open() */
-    double recent[LIMITS];          /* the same, smoothed over about a second */
+    uint64_t recent[LIMITS];        /* the same, smoothed over about a second */
     uint64_t wait_ns[LIMITS_WAITS]; /* since the last sample */
     struct limits_clock last;
     struct sluice_stats stats; /* at the last sample */

@@ -83,10 +83,8 @@ static void sender_take(struct sender *s)
 /* When sender_tick() has something to do, ns; UINT64_MAX: never. */
 static uint64_t sender_next(const struct sender *s)
 {
-    uint64_t rates = rates_next(&s->rates), bar = progress_next(&s->progress);
-    uint64_t limits = limits_next(&s->limits), next = rates < bar ? rates : bar;
-
-    return next < limits ? next : limits;
+    return time_min(time_min(rates_next(&s->rates), progress_next(&s->progress)),
+                    limits_next(&s->limits));
 }
 
 static void sender_tick(struct sender *s)
