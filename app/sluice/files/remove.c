@@ -21,7 +21,7 @@ char *remove_join(const char *path, const char *name)
     return out;
 }
 
-int remove_open(int dir_fd, const char *base, struct stat *st)
+int remove_open(int dir_fd, const char *base, bool change, struct stat *st)
 {
     int fd = openat(dir_fd, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -34,7 +34,7 @@ int remove_open(int dir_fd, const char *base, struct stat *st)
         return err;
     }
     /* If this fails, what is to be changed in there says why. */
-    if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+    if (change && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
         (void)!fchmod(fd, (st->st_mode & 07777) | S_IRWXU);
     return fd;
 }
@@ -52,7 +52,6 @@ void remove_close(int fd, const struct stat *st)
 static int remove_content(const struct remove_rules *rules, int dir_fd, const char *base,
                           const char *path)
 {
-    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     struct listing names = {0};
     struct stat st, above;
     size_t i;
@@ -62,9 +61,9 @@ static int remove_content(const struct remove_rules *rules, int dir_fd, const ch
         return -errno;
     if (st.st_dev != above.st_dev)
         return -EXDEV;
-    fd = rules->dry_run ? openat(dir_fd, base, flags) : remove_open(dir_fd, base, &st);
+    fd = remove_open(dir_fd, base, !rules->dry_run, &st);
     if (fd < 0)
-        return rules->dry_run ? -errno : fd;
+        return fd;
     err = listing_read(&names, fd);
     for (i = 0; i < names.n; i++) {
         char *below = remove_join(path, names.names[i]);
@@ -76,10 +75,7 @@ static int remove_content(const struct remove_rules *rules, int dir_fd, const ch
         free(below);
     }
     listing_free(&names);
-    if (rules->dry_run)
-        close(fd);
-    else
-        remove_close(fd, &st); /* if it stays, it is as it was */
+    remove_close(fd, &st); /* if it stays, it is as it was */
     return err;
 }
 

@@ -29,9 +29,9 @@ int remove_entry(const struct remove_rules *rules, int dir_fd, const char *base,
 int remove_directory(const struct remove_rules *rules, int dir_fd, const char *base,
                      const char *path);
 
-/* Opens a directory, and lets its owner, if that is this user, write to it. *st is set to what it
- * was. Returns the descriptor or a negative errno. */
-int remove_open(int dir_fd, const char *base, struct stat *st);
+/* Opens a directory, and, with `change`, lets its owner, if that is this user, write to it. *st is
+ * set to what it was. Returns the descriptor or a negative errno. */
+int remove_open(int dir_fd, const char *base, bool change, struct stat *st);
 /* Closes it, with the mode that it had. */
 void remove_close(int fd, const struct stat *st);
 

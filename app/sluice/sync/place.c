@@ -38,7 +38,7 @@ static int begin_make(int parent_fd, const char *base, const struct stat *before
     if ((before == NULL || !S_ISDIR(before->st_mode)) &&
         mkdirat(parent_fd, base, (r->mode & MODE) | S_IRWXU) < 0)
         return -errno;
-    fd = remove_open(parent_fd, base, &st);
+    fd = remove_open(parent_fd, base, true, &st);
     if (fd < 0)
         return fd;
     close(fd);

@@ -104,9 +104,8 @@ static bool prune_content(struct prune *p, int fd, const char *path)
 /* Looks into a directory, and leaves mode and time as they were. */
 static void prune_directory(struct prune *p, int dir_fd, const char *base, const char *path)
 {
-    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     struct stat st;
-    int fd = p->rules.dry_run ? openat(dir_fd, base, flags) : remove_open(dir_fd, base, &st);
+    int fd = remove_open(dir_fd, base, !p->rules.dry_run, &st);
 
     if (fd < 0) {
         /* In a dry run, something else may still be in the way of the directory. */
@@ -120,10 +119,7 @@ static void prune_directory(struct prune *p, int dir_fd, const char *base, const
         if (futimens(fd, times) < 0)
             prune_failed(p, path, -errno);
     }
-    if (p->rules.dry_run)
-        close(fd);
-    else
-        remove_close(fd, &st);
+    remove_close(fd, &st);
 }
 
 int prune_run(const struct sync *s, const struct destination *d, bool quiet)

@@ -459,7 +459,7 @@ TEST_F(Sync, NoLinkIsOpenedToRemoveWhatIsBehind)
     struct stat st;
 
     ASSERT_EQ(symlink("../outside", at("l").c_str()), 0);
-    EXPECT_LT(remove_open(destination.dir_fd, "l", &st), 0);
+    EXPECT_LT(remove_open(destination.dir_fd, "l", true, &st), 0);
     EXPECT_LT(remove_directory(&rules, destination.dir_fd, "l", "l"), 0);
     EXPECT_EQ(remove_entry(&rules, destination.dir_fd, "l", "l"), 0);
     EXPECT_FALSE(std::filesystem::is_symlink(at("l")));
