@@ -117,9 +117,9 @@ static void far_wrong(struct far *f, int err, const char *why)
 /* Prints a line of the far end behind the name of its host. */
 static void far_say(struct far *f, const struct message *m)
 {
-    char raw[MESSAGE_TEXT_MAX + 1], safe[MESSAGE_TEXT_MAX + 1];
+    char raw[MESSAGE_DATA_MAX + 1], safe[MESSAGE_TEXT_MAX + 1];
 
-    snprintf(raw, sizeof raw, "%.*s", (int)m->len_bytes, (const char *)m->data);
+    message_text(m, raw);
     text_safe(safe, sizeof safe, raw);
     if (m->type == MESSAGE_ERROR) {
         say_error(SAY_REMOTE, "%s: %s", f->host, safe);
@@ -134,7 +134,7 @@ static void far_item(const struct message *m)
 {
     char raw[MESSAGE_DATA_MAX + 1], safe[MESSAGE_DATA_MAX + 1];
 
-    snprintf(raw, sizeof raw, "%.*s", (int)m->len_bytes, (const char *)m->data);
+    message_text(m, raw);
     puts(text_safe(safe, sizeof safe, raw));
 }
 

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "sluice/files/record.h"
 
@@ -81,6 +82,13 @@ size_t message_encode(uint8_t out[MESSAGE_BYTES_MAX], const struct message *m);
  */
 int message_decode(struct message *m, const uint8_t *bytes, size_t len, uint8_t *version,
                    const char **why);
+
+/* Copies the data of a text, which has no zero byte, and ends it with one. */
+static inline void message_text(const struct message *m, char out[MESSAGE_DATA_MAX + 1])
+{
+    memcpy(out, m->data, m->len_bytes);
+    out[m->len_bytes] = 0;
+}
 
 void message_start_encode(uint8_t out[MESSAGE_START_BYTES], const struct message_start *s);
 /* m: a START that message_decode() has accepted. 0, or -EINVAL with *why. */

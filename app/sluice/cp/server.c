@@ -104,8 +104,7 @@ static const char *server_take_path(struct server *s, const struct message *m)
 
     if (s->n_paths == PATHS_MAX || s->paths_bytes + m->len_bytes > PATHS_BYTES)
         return "too many paths";
-    memcpy(text, m->data, m->len_bytes);
-    text[m->len_bytes] = 0;
+    message_text(m, text);
     more = realloc(s->paths, ((size_t)s->n_paths + 1) * sizeof *more);
     if (more == NULL)
         return "no memory for its paths";
@@ -127,8 +126,7 @@ static const char *server_take_rule(struct server *s, const struct message *m)
     if ((s->start.flags & MESSAGE_SYNC) == 0 || s->filter.n == FILTER_RULES_MAX ||
         (m->data[0] != '+' && m->data[0] != '-') || m->data[1] != ' ')
         return "a rule that cannot be";
-    memcpy(text, m->data, m->len_bytes);
-    text[m->len_bytes] = 0;
+    message_text(m, text);
     return filter_add(&s->filter, text);
 }
 
@@ -139,8 +137,7 @@ static const char *server_take_chosen(struct server *s, const struct message *m)
 
     if ((s->start.flags & due) != due || (s->start.flags & MESSAGE_DELETE) != 0)
         return "a name that cannot be";
-    memcpy(text, m->data, m->len_bytes);
-    text[m->len_bytes] = 0;
+    message_text(m, text);
     return chosen_add(&s->chosen, text);
 }
 
