@@ -284,7 +284,7 @@ static enum sender_step file_link(struct sender *s, const struct tree_entry *e)
         file_failed(s, e->path,
                     n < 0 ? strerror((int)-n)
                           : "it points to nothing, or to a path that is too long",
-                    "make it anew or leave it out");
+                    "point it elsewhere or leave it out");
         return SENDER_WORKED;
     }
     if (!file_number(s, e->name, true))
