@@ -95,9 +95,11 @@ int __wrap_sluice_send(struct sluice_conn *c, const void *data, uint64_t len, ui
     CHECK(c == CONN && run.n_sending < RESULT_QUEUE_SLOTS && len <= RECORD_ANSWER_MAX);
     for (uint64_t at = 0; at < len; at += RECORD_HEADER_BYTES + r.len_bytes) {
         CHECK(record_decode((const uint8_t *)data + at, len - at, &r, &why) == 0);
-        CHECK(r.type == RECORD_RESULT || r.type == RECORD_ANSWER || r.type == RECORD_HAVE);
+        CHECK(r.type == RECORD_RESULT || r.type == RECORD_ANSWER || r.type == RECORD_HAVE ||
+              r.type == RECORD_BLOCKS);
         fuzz_record_counts.decoded[r.type]++;
         fuzz_record_counts.told += r.type == RECORD_HAVE ? r.len_bytes / RECORD_HASH_BYTES : 0;
+        fuzz_record_counts.blocks += r.type == RECORD_BLOCKS ? r.len_bytes / RECORD_BLOCK_BYTES : 0;
     }
     run.sending[run.n_sending++] = user;
     return 0;
@@ -160,6 +162,8 @@ int __wrap_result_queue_add(struct result_queue *a, uint64_t file, enum record_c
         CHECK(S_ISDIR(st.st_mode) || (S_ISLNK(st.st_mode) && k->sync) || k->dry_run ||
               (S_ISREG(st.st_mode) && (uint64_t)st.st_size == size));
         run.received += S_ISREG(st.st_mode);
+        fuzz_record_counts.copied += run.receiver.part.kept_bytes > 0 &&
+                                     (run.receiver.part.offer.flags & RECORD_COPIES) != 0;
         CHECK((st.st_mode & (k->sync ? 07000 : 07022)) == 0 || !S_ISREG(st.st_mode));
     }
     return __real_result_queue_add(a, file, code, size, message);
@@ -234,6 +238,35 @@ static void decode_check(const uint8_t *bytes, size_t len)
     free(exact);
 }
 
+/* The records about what the receiver has already. */
+static void fill_known(struct record *r, uint8_t *data)
+{
+    struct fuzz_input *in = &run.in;
+
+    switch (r->type) {
+    case RECORD_KEEP:
+        r->offset = run.at;
+        r->size = (uint64_t)(input_u8(in) % 4) * RECORD_CHUNK_BYTES;
+        return;
+    case RECORD_COPY:
+        r->offset = run.at;
+        r->from = input_number(in);
+        r->size = input_number(in);
+        return;
+    case RECORD_BLOCKS:
+        r->flags = RECORD_LAST;
+        r->size = RECORD_BLOCK_MIN;
+        return;
+    case RECORD_HAVE:
+        r->flags = RECORD_LAST;
+        r->len_bytes = RECORD_HASH_BYTES;
+        memset(data, 'h', r->len_bytes);
+        return;
+    default:
+        return;
+    }
+}
+
 /* Fills in what the type has, as a right sender would. */
 static void record_fill(struct record *r, uint8_t *data)
 {
@@ -251,7 +284,9 @@ static void record_fill(struct record *r, uint8_t *data)
         if (r->type == RECORD_DIR)
             return;
         if (r->type == RECORD_OFFER)
-            r->flags = r->mode & 1 ? RECORD_SIZE_UNKNOWN : r->mode & 2 ? RECORD_RESUME : 0;
+            r->flags = r->mode & 1
+                           ? RECORD_SIZE_UNKNOWN
+                           : (r->mode & 2 ? RECORD_RESUME : 0) | (r->mode & 8 ? RECORD_COPIES : 0);
         r->size = r->flags == RECORD_SIZE_UNKNOWN ? 0 : input_number(in);
         return;
     case RECORD_LINK:
@@ -264,15 +299,6 @@ static void record_fill(struct record *r, uint8_t *data)
         r->file = 0;
         r->len_bytes = input_u8(in) % 64;
         input_bytes(in, data, r->len_bytes);
-        return;
-    case RECORD_KEEP:
-        r->offset = run.at;
-        r->size = (uint64_t)(input_u8(in) % 4) * RECORD_CHUNK_BYTES;
-        return;
-    case RECORD_HAVE:
-        r->flags = RECORD_LAST;
-        r->len_bytes = RECORD_HASH_BYTES;
-        memset(data, 'h', r->len_bytes);
         return;
     case RECORD_DATA:
         r->offset = run.at;
@@ -296,7 +322,7 @@ static void record_fill(struct record *r, uint8_t *data)
         memset(data, 'r', r->len_bytes);
         return;
     default:
-        return;
+        fill_known(r, data);
     }
 }
 
@@ -328,7 +354,8 @@ static void record_spoil(struct record *r, uint8_t step)
         r->file ^= input_number(&run.in);
     if (step & 0x20)
         by = input_number(&run.in);
-    if (r->type == RECORD_DATA || r->type == RECORD_HOLE || r->type == RECORD_KEEP)
+    if (r->type == RECORD_DATA || r->type == RECORD_HOLE || r->type == RECORD_KEEP ||
+        r->type == RECORD_COPY)
         r->offset ^= by;
     r->size ^= by;
     r->hash[by % RECORD_HASH_BYTES] ^= (uint8_t)by;
@@ -348,6 +375,9 @@ static void sender_follow(const struct record *r, const uint8_t *data)
         run.at += r->len_bytes;
     } else if (r->type == RECORD_HOLE && r->size <= FILE_MAX) {
         digest_zeros(run.digest, r->size);
+        run.at += r->size;
+    } else if (r->type == RECORD_COPY && r->size <= FILE_MAX) {
+        digest_zeros(run.digest, r->size); /* as if the receiver's file had nothing else */
         run.at += r->size;
     } else if (r->type == RECORD_KEEP && r->size <= FILE_MAX) {
         for (uint64_t i = 0; i < r->size; i += RECORD_CHUNK_BYTES)
@@ -433,8 +463,9 @@ static void receives_end(int status)
 
 static void step_run(uint8_t step)
 {
-    static const enum record_type of_sync[] = {RECORD_LINK, RECORD_NAME, RECORD_DIR,
-                                               RECORD_END_ALL};
+    static const enum record_type of_sync[] = {RECORD_LINK,    RECORD_NAME,   RECORD_DIR,
+                                               RECORD_END_ALL, RECORD_BLOCKS, RECORD_COPY};
+    uint8_t which;
 
     switch (step & 15) {
     case RECORD_STEP_SEND:
@@ -460,7 +491,8 @@ static void step_run(uint8_t step)
         return;
     case RECORD_STEP_SYNC:
         step = input_u8(&run.in);
-        record_add(of_sync[step & 3], (step & 2) != 0 ? RECORD_BEGIN : 0, step);
+        which = (step & 7) % 6;
+        record_add(of_sync[which], which == 2 || which == 3 ? RECORD_BEGIN : 0, step);
         return;
     case RECORD_STEP_LEFT:
         part_left();

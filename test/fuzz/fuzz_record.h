@@ -25,8 +25,9 @@ enum record_step {
     RECORD_STEP_RESUME, /* a byte, whose bits 0 and 1 name a record: ASK, ANSWER, HAVE, KEEP; bits 4
                            to 7 as in a step */
     RECORD_STEP_LEFT,   /* an interrupted transfer has left a part of FUZZ_LEFT */
-    RECORD_STEP_SYNC,   /* a byte, whose bits 0 and 1 name a record: LINK, NAME, a DIR that begins,
-                           END_ALL of what was not all read; bits 4 to 7 as in a step */
+    RECORD_STEP_SYNC,   /* a byte, whose bits 0 to 2 name a record: LINK, NAME, a DIR that begins,
+                           END_ALL of what was not all read, BLOCKS, COPY; bits 4 to 7 as in a
+                           step */
 };
 
 /* A file of which a part may be there: its OFFER has this name, size and time. */
@@ -35,9 +36,11 @@ enum record_step {
 #define FUZZ_LEFT_TIME  5
 
 struct fuzz_record_counts {
-    uint64_t decoded[16]; /* by enum record_type */
+    uint64_t decoded[32]; /* by enum record_type */
     uint64_t told;        /* chunks whose hashes were told */
     uint64_t resumed;     /* files of which a part was kept */
+    uint64_t blocks;      /* of files that are to be replaced, that were told */
+    uint64_t copied;      /* pieces of them that a new one got */
     uint64_t refused;     /* bytes that are no record */
     uint64_t broken;      /* connections that ended because of a record */
     uint64_t results[16]; /* by enum record_code */

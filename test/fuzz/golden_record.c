@@ -8,44 +8,51 @@
 #include "sluice/files/destination.h"
 #include "sluice/files/record.h"
 
-#define DIR            DESTINATION_DIR
-#define REPLACE        4
-#define KEPT           8
-#define WRONG_FILE     0x10
-#define WRONG          0x20
-#define PATCHED        0x40
-#define WRONG_LEN      0x80
+#define DIR              DESTINATION_DIR
+#define REPLACE          4
+#define KEPT             8
+#define WRONG_FILE       0x10
+#define WRONG            0x20
+#define PATCHED          0x40
+#define WRONG_LEN        0x80
 /* mode 0644, time 5, name "d/x", and a size */
-#define OFFER(size)    RECORD_OFFER, 1, 0xa4, 5, 3, 'd', '/', 'x', size
-#define NAMED(c, size) RECORD_OFFER, 1, 0xa4, 5, 1, c, size
-#define STREAMED(c)    RECORD_OFFER, 1, 0xa9, 5, 1, c /* mode 0651: the size is not known */
-#define FOLDER         RECORD_DIR, 1, 0xed, 5, 1, 'd'
-#define DATA(len)      RECORD_DATA, len, 'a'
-#define HOLE(len)      RECORD_HOLE, len
-#define END            RECORD_END_FILE
-#define ALL            RECORD_END_ALL
-#define SEND           RECORD_STEP_SEND
-#define SENT           RECORD_STEP_SENT
-#define NO_MORE        RECORD_STEP_NO_MORE
-#define SIZE_HUGE      0xf3, 0xff, 0xff, 0xff, 0xff
+#define OFFER(size)      RECORD_OFFER, 1, 0xa4, 5, 3, 'd', '/', 'x', size
+#define NAMED(c, size)   RECORD_OFFER, 1, 0xa4, 5, 1, c, size
+#define STREAMED(c)      RECORD_OFFER, 1, 0xa9, 5, 1, c /* mode 0651: the size is not known */
+#define FOLDER           RECORD_DIR, 1, 0xed, 5, 1, 'd'
+#define DATA(len)        RECORD_DATA, len, 'a'
+#define HOLE(len)        RECORD_HOLE, len
+#define END              RECORD_END_FILE
+#define ALL              RECORD_END_ALL
+#define SEND             RECORD_STEP_SEND
+#define SENT             RECORD_STEP_SENT
+#define NO_MORE          RECORD_STEP_NO_MORE
+#define SIZE_HUGE        0xf3, 0xff, 0xff, 0xff, 0xff
 /* FUZZ_LEFT: an OFFER that resumes it (mode 0646), and the records about it */
-#define LEFT_SIZE      0xf3, 0, 0x20, 0, 1
-#define LEFT_OFFER     RECORD_OFFER, 1, 0xa6, FUZZ_LEFT_TIME, 1, 'l', LEFT_SIZE
-#define ASK            RECORD_STEP_RESUME, 0, 1, 0xa4, FUZZ_LEFT_TIME, 1, 'l', LEFT_SIZE
-#define ANSWER         RECORD_STEP_RESUME, 1
-#define HAVE           RECORD_STEP_RESUME, 2
-#define KEEP(chunks)   RECORD_STEP_RESUME, 3, chunks
-#define LEFT           RECORD_STEP_LEFT
+#define LEFT_SIZE        0xf3, 0, 0x20, 0, 1
+#define LEFT_OFFER       RECORD_OFFER, 1, 0xa6, FUZZ_LEFT_TIME, 1, 'l', LEFT_SIZE
+#define ASK              RECORD_STEP_RESUME, 0, 1, 0xa4, FUZZ_LEFT_TIME, 1, 'l', LEFT_SIZE
+#define ANSWER           RECORD_STEP_RESUME, 1
+#define HAVE             RECORD_STEP_RESUME, 2
+#define KEEP(chunks)     RECORD_STEP_RESUME, 3, chunks
+#define LEFT             RECORD_STEP_LEFT
 /* with SYNC in the first byte */
-#define SYNC           0x10
-#define DRY            0x20
-#define DELETE         0x40
-#define CHECKSUM       0x80
-#define LINK(c)        RECORD_STEP_SYNC, 0, 5, 3, c, 0, 't'
-#define NAME(c)        RECORD_STEP_SYNC, 1, 1, c
-#define BEGIN(c)       RECORD_STEP_SYNC, 2, 0xed, 1, 5, 1, c
-#define DONE(c)        RECORD_DIR, 1, 0xed, 5, 1, c
-#define UNREAD         RECORD_STEP_SYNC, 3
+#define SYNC             0x10
+#define DRY              0x20
+#define DELETE           0x40
+#define CHECKSUM         0x80
+#define LINK(c)          RECORD_STEP_SYNC, 0, 5, 3, c, 0, 't'
+#define NAME(c)          RECORD_STEP_SYNC, 1, 1, c
+#define BEGIN(c)         RECORD_STEP_SYNC, 2, 0xed, 1, 5, 1, c
+#define DONE(c)          RECORD_DIR, 1, 0xed, 5, 1, c
+#define UNREAD           RECORD_STEP_SYNC, 3
+#define BLOCKS           RECORD_STEP_SYNC, 4
+#define COPY(from, size) RECORD_STEP_SYNC, 5, from, size
+#define ZEROS            RECORD_DATA, 0xf1, 0x0b, 0xb8, 0 /* 3000 of them */
+#define THOUSANDS(n)     0xf1, (n)*1000 >> 8, (n)*1000 & 0xff
+/* an OFFER of 6000 bytes that are copied (mode 0654), and what asks for it */
+#define COPIED           RECORD_OFFER, 1, 0xac, 6, 1, 'b', THOUSANDS(6)
+#define ASK_BASIS        RECORD_STEP_RESUME, 0, 1, 0xa4, 6, 1, 'b', THOUSANDS(6)
 
 const uint64_t golden_runs = 8000;
 
@@ -107,6 +114,16 @@ static const struct fuzz_golden goldens[] = {
     GOLDEN(SYNC | DRY, NAMED('x', 1), DATA(1), SEND),
     GOLDEN(SYNC | CHECKSUM, NAMED('l', LEFT_SIZE), HOLE(0xf3), 0, 0x20, 0, 1, END, SEND, ASK,
            LEFT_OFFER, SEND, SENT, KEEP(2), DATA(1), END, ALL, SEND),
+    /* a file that is copied from the one that it replaces, or is not */
+    GOLDEN(SYNC, NAMED('b', THOUSANDS(6)), ZEROS, SEND, ZEROS, END, SEND, ASK_BASIS, SEND, SENT,
+           COPIED, COPY(THOUSANDS(1), THOUSANDS(5)), ZEROS, SEND),
+    GOLDEN(SYNC, NAMED('b', THOUSANDS(6)), ZEROS, SEND, ZEROS, END, SEND, ASK_BASIS, ASK_BASIS,
+           SEND, SENT, COPIED, COPY(THOUSANDS(1), THOUSANDS(3)), ZEROS, END, ALL, SEND, SENT,
+           NO_MORE),
+    GOLDEN(SYNC, COPIED, COPY(0, THOUSANDS(6)), SEND),
+    GOLDEN(SYNC, NAMED('b', THOUSANDS(6)), COPY(0, 9), SEND),
+    GOLDEN(SYNC, BLOCKS, SEND),
+    GOLDEN(DIR, COPIED, SEND),
     GOLDEN(SYNC, LINK('.'), LINK('/'), SEND),
     GOLDEN(DIR, BEGIN('d'), SEND),
     GOLDEN(DIR, HAVE, SEND),
@@ -130,6 +147,7 @@ void golden_check(void)
     for (int i = RECORD_OFFER; i < RECORD_TYPES; i++)
         CHECK(c->decoded[i] > 0 || i == RECORD_TOKEN);
     CHECK(c->told >= 10 && c->resumed >= 3);
+    CHECK(c->blocks >= 4 && c->copied >= 1);
     CHECK(c->items >= 10 && c->deleted >= 2);
     for (size_t i = 0; i < sizeof reached / sizeof reached[0]; i++)
         CHECK(c->results[reached[i]] > 0);

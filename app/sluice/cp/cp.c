@@ -64,6 +64,8 @@ const char command_sync_help[] =
     "  -n, --dry-run       change nothing; print what would change, as -i does\n"
     "  -i, --itemize       print a line for each change, with rsync's letters\n"
     "  -c, --checksum      compare contents, not sizes and times\n"
+    "  -W, --whole-file    send a changed file whole, without looking for what of it\n"
+    "                      DST has already\n"
     "      --delete        then delete in DST what SRC do not have\n"
     "      --exclude PATTERN  leave out what matches, as *.o, /build/ or a/**/b\n"
     "      --include PATTERN  take what matches: of both, the first one decides\n"
@@ -133,6 +135,7 @@ static const struct option sync_longs[] = {
     {"dry-run", no_argument, NULL, 'n'},
     {"itemize", no_argument, NULL, 'i'},
     {"checksum", no_argument, NULL, 'c'},
+    {"whole-file", no_argument, NULL, 'W'},
     {"delete", no_argument, NULL, OPT_DELETE},
     {"exclude", required_argument, NULL, OPT_EXCLUDE},
     {"include", required_argument, NULL, OPT_INCLUDE},
@@ -231,6 +234,9 @@ static bool cp_flag(struct cp *c, int opt)
         return true;
     case 'c':
         c->sync.checksum = true;
+        return true;
+    case 'W':
+        c->sync.whole_files = true;
         return true;
     case OPT_DELETE:
         c->sync.prune = true;
@@ -361,7 +367,7 @@ static int cp_run(struct cp *c, const char *host)
 static int cp_options(struct cp *c, int argc, char **argv)
 {
     bool sync = c->near.sync != NULL;
-    const char *shorts = sync ? ":nice:qvh" : ":re:qvh";
+    const char *shorts = sync ? ":nicWe:qvh" : ":re:qvh";
     int opt, code;
 
     while ((opt = getopt_long(argc, argv, shorts, sync ? sync_longs : cp_longs, NULL)) != -1) {

@@ -54,8 +54,10 @@ enum message_flag {
     MESSAGE_CHECKSUM = 2048, /* sync: files are compared by content */
     MESSAGE_DELETE = 4096,   /* sync, far receiver: it deletes what the sender does not have */
     MESSAGE_ITEMIZE = 8192,  /* sync, far receiver: it sends ITEM */
-    MESSAGE_SYNC_FLAGS = MESSAGE_DRY_RUN | MESSAGE_CHECKSUM | MESSAGE_DELETE | MESSAGE_ITEMIZE,
-    MESSAGE_FLAGS = 16383,
+    MESSAGE_WHOLE_FILES = 262144, /* sync: a changed file is sent whole */
+    MESSAGE_SYNC_FLAGS = MESSAGE_DRY_RUN | MESSAGE_CHECKSUM | MESSAGE_DELETE | MESSAGE_ITEMIZE |
+                         MESSAGE_WHOLE_FILES,
+    MESSAGE_FLAGS = 16383 | MESSAGE_WHOLE_FILES,
 };
 
 struct message {

@@ -34,9 +34,10 @@ struct destination {
     /* With sync, the directory is to become as the sender's. So what is there may be replaced, and
      * serves as a basis; modes and times of what is there are set, too. */
     bool sync;
-    bool checksum; /* sync: the content decides whether a file is there, not size and time */
-    bool made;     /* sync: the directory was missing */
-    bool dry_run;  /* sync: nothing is changed; dir_fd is -1 if the directory is missing */
+    bool checksum;    /* sync: the content decides whether a file is there, not size and time */
+    bool whole_files; /* sync: a changed file is sent whole, without a look at what is there */
+    bool made;        /* sync: the directory was missing */
+    bool dry_run;     /* sync: nothing is changed; dir_fd is -1 if the directory is missing */
     const struct remove_rules *clear; /* sync: how a directory that is in a file's way is removed,
                                          with what is in it; NULL: only an empty one is */
 };

@@ -17,6 +17,7 @@
 #include "sluice/loop.h"
 
 #define PART_FILE_MODE 0777 /* without a sender's setuid and setgid bits */
+#define PAGE_BYTES     4096 /* a hole is at least as long in usual file systems */
 #define ROOM_MS        50   /* so often a full pipe lets other things be heard */
 
 int part_file_init(struct part_file *p)
@@ -93,18 +94,6 @@ static int part_file_look(const struct part_file *p, struct stat *st)
     return err;
 }
 
-/* Has the file that is to be replaced serve for what the part file does not have. */
-static void part_file_basis(struct part_file *p)
-{
-    struct stat st;
-    uint64_t bytes;
-
-    p->basis_fd = part_file_look(p, &st);
-    bytes = p->basis_fd < 0 ? 0 : part_file_whole((uint64_t)st.st_size, p->offer.size);
-    if (bytes > p->old_bytes)
-        p->old_bytes = bytes;
-}
-
 /* Makes or opens the temporary file in the final directory. 0 or a negative errno. */
 static int part_file_create(struct part_file *p)
 {
@@ -114,9 +103,9 @@ static int part_file_create(struct part_file *p)
     part_name_make(&p->temporary, p->owner, p->base, &p->offer);
     p->fd = part_name_open(&p->temporary, p->dir_fd, p->base, resume);
     if (p->fd >= 0 && resume && fstat(p->fd, &st) == 0)
-        p->part_bytes = p->old_bytes = part_file_whole((uint64_t)st.st_size, p->offer.size);
-    if (p->fd >= 0 && resume && p->destination->sync)
-        part_file_basis(p);
+        p->part_bytes = part_file_whole((uint64_t)st.st_size, p->offer.size);
+    if (p->fd >= 0 && (p->offer.flags & RECORD_COPIES) != 0)
+        p->basis_fd = part_file_look(p, &st);
     return p->fd < 0 ? p->fd : 0;
 }
 
@@ -312,12 +301,28 @@ static int part_file_adjust(const struct part_file *p, const struct record *ask)
     return err;
 }
 
+/* Opens the file that has the name, if it is worth looking for content that the new one of so many
+ * bytes shares. -1: it is not. */
+static int part_file_basis(const struct part_file *p, uint64_t size)
+{
+    const struct destination *d = p->destination;
+    struct stat st;
+    int fd;
+
+    if (!d->sync || d->whole_files || d->dry_run || size < PART_FILE_BASIS_MIN || !p->there ||
+        p->before.st_size < PART_FILE_BASIS_MIN)
+        return -1;
+    fd = part_file_look(p, &st);
+    return fd < 0 ? -1 : fd;
+}
+
 uint64_t part_file_ask(struct part_file *p, struct destination *destination, const char *name,
-                       const struct record *ask, const uint8_t *hash, bool *whole)
+                       const struct record *ask, const uint8_t *hash, bool *whole, int *basis_fd)
 {
     uint64_t bytes = 0;
 
     *whole = p->there = false;
+    *basis_fd = -1;
     p->destination = destination;
     if (destination->kind == DESTINATION_STREAM || part_file_place(p, name, NULL) < 0)
         return 0;
@@ -330,11 +335,8 @@ uint64_t part_file_ask(struct part_file *p, struct destination *destination, con
         destination->taken = true;
     if (!*whole) {
         part_name_make(&p->temporary, p->owner, p->base, ask);
-        bytes = part_name_bytes(&p->temporary, p->dir_fd);
-        if (destination->sync && p->there && S_ISREG(p->before.st_mode) &&
-            (uint64_t)p->before.st_size > bytes)
-            bytes = (uint64_t)p->before.st_size;
-        bytes = part_file_whole(bytes, ask->size);
+        bytes = part_file_whole(part_name_bytes(&p->temporary, p->dir_fd), ask->size);
+        *basis_fd = part_file_basis(p, ask->size);
     }
     if (destination->dry_run && !*whole && p->there && S_ISDIR(p->before.st_mode) &&
         destination->clear != NULL)
@@ -351,8 +353,7 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
 
     p->destination = destination;
     p->offer = *offer;
-    p->at_bytes = p->hole_bytes = p->kept_bytes = p->old_bytes = p->hashed_bytes = 0;
-    p->part_bytes = 0;
+    p->at_bytes = p->hole_bytes = p->kept_bytes = p->hashed_bytes = p->part_bytes = 0;
     digest_reset(p->digest);
     p->why[0] = 0;
     if (part_file_fits(p, offer->size) != RECORD_OK)
@@ -473,40 +474,65 @@ enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes)
     return err < 0 ? part_file_failed(p, "writing", -err) : RECORD_OK;
 }
 
-/* Copies a piece of the basis to where it is to be in the part. A hole of the basis that lies
- * behind what the part has stays one. 0 or a negative errno. */
-static int part_file_copy(struct part_file *p, const uint8_t *data, uint64_t len)
-{
-    static const uint8_t zeros[DIGEST_PIECE_BYTES];
-
-    if (p->at_bytes < part_file_left(p) || memcmp(data, zeros, len) != 0)
-        return part_file_put(p, data, len);
-    p->at_bytes += len;
-    return 0;
-}
-
 enum record_code part_file_keep(struct part_file *p, uint64_t len_bytes)
 {
-    uint64_t end = p->at_bytes + len_bytes;
-    uint64_t part = end < p->part_bytes ? end : p->part_bytes;
-    int err = 0;
+    int err = part_file_digest(p->fd, p->digest, p->at_bytes, p->at_bytes + len_bytes);
 
-    if (p->at_bytes < part) {
-        err = part_file_digest(p->fd, p->digest, p->at_bytes, part);
-        p->at_bytes = part;
-    }
-    while (err == 0 && p->at_bytes < end) {
-        static uint8_t piece[DIGEST_PIECE_BYTES];
-        uint64_t want = end - p->at_bytes < sizeof piece ? end - p->at_bytes : sizeof piece;
-
-        err = part_file_piece(p->basis_fd, piece, p->at_bytes, want);
-        if (err == 0) {
-            digest_update(p->digest, piece, want);
-            err = part_file_copy(p, piece, want);
-        }
-    }
     if (err < 0)
         return part_file_failed(p, "keeping what was there", -err);
+    p->at_bytes += len_bytes;
+    p->kept_bytes += len_bytes;
+    return RECORD_OK;
+}
+
+/* Writes a piece of the basis. Pages of zeros that lie behind what the part has become holes, as
+ * those of the basis are. 0 or a negative errno. */
+static int part_file_put_copy(struct part_file *p, const uint8_t *data, uint64_t len)
+{
+    static const uint8_t zeros[PAGE_BYTES];
+    uint64_t left = part_file_left(p);
+    int err = 0;
+
+    while (len > 0 && err == 0) {
+        uint64_t run = 0, page = PAGE_BYTES - p->at_bytes % PAGE_BYTES;
+
+        page = page < len ? page : len;
+        if (p->at_bytes >= left && memcmp(data, zeros, page) == 0) {
+            p->at_bytes += page;
+            data += page;
+            len -= page;
+            continue;
+        }
+        do { /* with the pages behind it that are not zero either */
+            run += page;
+            page = len - run < PAGE_BYTES ? len - run : PAGE_BYTES;
+        } while (run < len && memcmp(data + run, zeros, page) != 0);
+        err = part_file_put(p, data, run);
+        data += run;
+        len -= run;
+    }
+    return err;
+}
+
+enum record_code part_file_copy(struct part_file *p, uint64_t from, uint64_t len_bytes)
+{
+    static uint8_t piece[DIGEST_PIECE_BYTES];
+    int err = p->basis_fd < 0 ? -ENOENT : 0;
+    uint64_t left = len_bytes;
+
+    while (err == 0 && left > 0) {
+        uint64_t want = left < sizeof piece ? left : sizeof piece;
+
+        err = loop_code() != 0 ? -EINTR : part_file_piece(p->basis_fd, piece, from, want);
+        if (err == 0) {
+            digest_update(p->digest, piece, want);
+            err = part_file_put_copy(p, piece, want);
+        }
+        from += want;
+        left -= want;
+    }
+    if (err < 0)
+        return part_file_failed(p, "copying from what was there", -err);
     p->kept_bytes += len_bytes;
     return RECORD_OK;
 }
@@ -517,8 +543,7 @@ static int part_file_chunk(const struct part_file *p, uint64_t at, uint8_t hash[
     int err;
 
     digest_reset(p->chunk);
-    err = part_file_digest(at < p->part_bytes ? p->fd : p->basis_fd, p->chunk, at,
-                           at + RECORD_CHUNK_BYTES);
+    err = part_file_digest(p->fd, p->chunk, at, at + RECORD_CHUNK_BYTES);
     digest_value(p->chunk, hash);
     return err;
 }
@@ -535,7 +560,7 @@ uint32_t part_file_hash(struct part_file *p, uint8_t *hashes, uint32_t max, uint
     for (n = 0; n < max && !part_file_hashed(p) && p->hashed_bytes < p->at_bytes + PART_FILE_AHEAD;
          n++) {
         if (part_file_chunk(p, p->hashed_bytes, hashes + n * RECORD_HASH_BYTES) < 0) {
-            p->old_bytes = p->hashed_bytes; /* the rest is sent again */
+            p->part_bytes = p->hashed_bytes; /* the rest is sent again */
             break;
         }
         p->hashed_bytes += RECORD_CHUNK_BYTES;

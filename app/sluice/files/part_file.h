@@ -10,7 +10,9 @@
  *
  * What an interrupted transfer has left can be resumed. Nothing in it is trusted: the sender gets a
  * hash of each chunk (RECORD_CHUNK_BYTES) and says which chunks are right; part_file_keep() reads
- * those again for the hash of the whole file, and all others are written over.
+ * those again for the hash of the whole file, and all others are written over. In a sync, pieces
+ * may also come from the file that is to be replaced, the basis; part_file_copy() reads those for
+ * the hash, too.
  */
 #ifndef SLUICE_COMMAND_PART_FILE_H
 #define SLUICE_COMMAND_PART_FILE_H
@@ -26,8 +28,9 @@
 #include "sluice/files/part_name.h"
 #include "sluice/files/record.h"
 
-#define PART_FILE_WHY_MAX 192
-#define PART_FILE_AHEAD   (64u << 20) /* bytes hashed before the sender has compared them */
+#define PART_FILE_WHY_MAX   192
+#define PART_FILE_BASIS_MIN 4096 /* bytes; the list of a smaller file would cost about as much */
+#define PART_FILE_AHEAD     (64u << 20) /* bytes hashed before the sender has compared them */
 
 struct part_file {
     struct destination *destination;
@@ -39,9 +42,8 @@ struct part_file {
     uint64_t at_bytes;   /* position: everything before it is written, or kept */
     uint64_t hole_bytes; /* bytes before at_bytes that are holes */
     uint64_t kept_bytes; /* bytes before at_bytes that were there already */
-    uint64_t old_bytes;  /* what was there at the beginning, in whole chunks */
-    uint64_t part_bytes; /* among old_bytes, what the part file had; the rest is in basis_fd */
-    int basis_fd;        /* the file that has the name, with destination->sync; -1: none */
+    uint64_t part_bytes; /* what the part file had at the beginning, in whole chunks */
+    int basis_fd;        /* the file that has the name, if pieces are copied from it; -1: none */
     struct stat before;  /* what had the name, with destination->sync */
     bool there;          /* something had */
     char name[RECORD_NAME_MAX + 1]; /* with destination->sync: the name in the directory */
@@ -59,29 +61,32 @@ struct part_file {
 int part_file_init(struct part_file *p);
 void part_file_fini(struct part_file *p);
 
-/* What there is of the file that the sender asks about: bytes of a part file, or of a basis, in
- * whole chunks; or *whole: it is there, with this size and time, or, in a sync by checksums, with
- * this size and hash (NULL: not known). In a sync, a file that is there gets the mode and time of
- * `ask`; otherwise no file is changed. */
+/* What there is of the file that the sender asks about: bytes of a part file, in whole chunks; or
+ * *whole: it is there, with this size and time, or, in a sync by checksums, with this size and hash
+ * (NULL: not known). In a sync, a file that is there gets the mode and time of `ask`; otherwise no
+ * file is changed. *basis_fd: a file that may share content with it, for the caller to close; -1:
+ * none. */
 uint64_t part_file_ask(struct part_file *p, struct destination *destination, const char *name,
-                       const struct record *ask, const uint8_t *hash, bool *whole);
+                       const struct record *ask, const uint8_t *hash, bool *whole, int *basis_fd);
 
-/* part_file_open(), part_file_write(), part_file_hole() and part_file_keep() return RECORD_OK, or
- * another code with the details in p->why ("": none). name: checked by name_check(), and
- * 0-terminated. */
+/* part_file_open(), part_file_write(), part_file_hole(), part_file_keep() and part_file_copy()
+ * return RECORD_OK, or another code with the details in p->why ("": none). name: checked by
+ * name_check(), and 0-terminated. */
 enum record_code part_file_open(struct part_file *p, struct destination *destination,
                                 const char *name, const struct record *offer);
 enum record_code part_file_write(struct part_file *p, const uint8_t *data, uint32_t len_bytes);
 enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes);
 /* Keeps so many bytes, whole chunks that were hashed for the sender. */
 enum record_code part_file_keep(struct part_file *p, uint64_t len_bytes);
+/* Copies so many bytes of the basis, from byte `from` on. */
+enum record_code part_file_copy(struct part_file *p, uint64_t from, uint64_t len_bytes);
 /* Hashes the next chunks that were there, at most `max`, at most PART_FILE_AHEAD beyond at_bytes.
  * Returns their number, with the offset of the first; 0 also if they cannot be read. */
 uint32_t part_file_hash(struct part_file *p, uint8_t *hashes, uint32_t max, uint64_t *offset);
 /* True if all chunks that were there have been hashed. */
 static inline bool part_file_hashed(const struct part_file *p)
 {
-    return p->hashed_bytes >= p->old_bytes;
+    return p->hashed_bytes >= p->part_bytes;
 }
 /* Compares size and hash with the sender's END_FILE; sets mode, time and final name. */
 enum record_code part_file_finish(struct part_file *p, const struct record *end);

@@ -2,7 +2,8 @@
 /* The records of the file protocol. Layout of the header, in bytes:
  *
  *  0 magic  4 version  5 type  6 flags  8 len  12 mode or code  16 file  24 offset  32 size
- * 40 mtime: seconds (8), nanoseconds (4), zero (4); or hash or token (16)  56 zero (8)
+ * 40 mtime: seconds (8), nanoseconds (4), zero (4); or hash or token (16); or from (8), zero (8)
+ * 56 zero (8)
  */
 #include "sluice/files/record.h"
 
@@ -23,6 +24,7 @@ enum {
     AT_OFFSET = 24,
     AT_SIZE = 32,
     AT_HASH = 40,
+    AT_FROM = 40,
     AT_MTIME_S = 40,
     AT_MTIME_NS = 48,
     AT_ZERO = 56,
@@ -37,6 +39,7 @@ enum {
     HAS_MTIME = 16,
     HAS_HASH = 32,
     HAS_FILE = 64,
+    HAS_FROM = 128,
 };
 
 static const struct record_shape {
@@ -44,7 +47,7 @@ static const struct record_shape {
     uint16_t flags;
 } record_shapes[] = {
     [RECORD_OFFER] = {HAS_FLAGS | HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX,
-                      RECORD_SIZE_UNKNOWN | RECORD_RESUME},
+                      RECORD_SIZE_UNKNOWN | RECORD_RESUME | RECORD_COPIES},
     [RECORD_DATA] = {HAS_OFFSET | HAS_FILE, 1, RECORD_DATA_MAX, 0},
     [RECORD_HOLE] = {HAS_OFFSET | HAS_SIZE | HAS_FILE, 0, 0, 0},
     [RECORD_END_FILE] = {HAS_SIZE | HAS_HASH | HAS_FILE, 0, 0, 0},
@@ -55,12 +58,15 @@ static const struct record_shape {
     [RECORD_TOKEN] = {HAS_HASH, 0, 0, 0},
     [RECORD_ASK] = {HAS_FLAGS | HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE, 1,
                     RECORD_NAME_MAX + RECORD_HASH_BYTES, RECORD_HASHED},
-    [RECORD_ANSWER] = {HAS_FLAGS | HAS_SIZE | HAS_FILE, 0, 0, RECORD_WHOLE},
+    [RECORD_ANSWER] = {HAS_FLAGS | HAS_SIZE | HAS_FILE, 0, 0, RECORD_WHOLE | RECORD_LISTED},
     [RECORD_HAVE] = {HAS_FLAGS | HAS_OFFSET | HAS_FILE, 0, RECORD_HASHES_MAX *RECORD_HASH_BYTES,
                      RECORD_LAST},
     [RECORD_KEEP] = {HAS_OFFSET | HAS_SIZE | HAS_FILE, 0, 0, 0},
     [RECORD_LINK] = {HAS_MTIME | HAS_FILE, 3, RECORD_LINK_MAX, 0},
     [RECORD_NAME] = {0, 1, RECORD_NAME_MAX, 0},
+    [RECORD_BLOCKS] = {HAS_FLAGS | HAS_OFFSET | HAS_SIZE | HAS_FROM | HAS_FILE, 0,
+                       RECORD_BLOCKS_MAX *RECORD_BLOCK_BYTES, RECORD_LAST},
+    [RECORD_COPY] = {HAS_OFFSET | HAS_SIZE | HAS_FROM | HAS_FILE, 0, 0, 0},
 };
 
 void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r)
@@ -88,6 +94,8 @@ void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r)
     }
     if (has & HAS_HASH)
         memcpy(header + AT_HASH, r->hash, RECORD_HASH_BYTES);
+    if (has & HAS_FROM)
+        bytes_put_u64(header + AT_FROM, r->from);
 }
 
 /* NULL, or what is wrong with a HAVE or KEEP: both are about whole chunks. */
@@ -105,13 +113,35 @@ static const char *record_chunk_fault(const struct record *r)
     return NULL;
 }
 
+/* NULL, or what is wrong with a BLOCKS or COPY. */
+static const char *record_block_fault(const struct record *r)
+{
+    if (r->type == RECORD_COPY && (r->size == 0 || r->size > RECORD_COPY_MAX))
+        return "copy out of range";
+    if (r->type == RECORD_COPY && (r->from > INT64_MAX || r->from + r->size > INT64_MAX))
+        return "end out of range";
+    if (r->type == RECORD_COPY)
+        return NULL;
+    if (r->len_bytes % RECORD_BLOCK_BYTES != 0)
+        return "half a block";
+    if (r->len_bytes == 0 && (r->flags & RECORD_LAST) == 0)
+        return "no blocks";
+    if (r->size < RECORD_BLOCK_MIN || r->size > RECORD_BLOCK_MAX || r->size % RECORD_BLOCK_MIN != 0)
+        return "length of blocks out of range";
+    if (r->offset % r->size != 0)
+        return "a block out of place";
+    return NULL;
+}
+
 /* NULL if each field is within its limits, else what is wrong. Fields that the type does not use
  * are as the header has them; record_decode() checks later that they are zero. */
 static const char *record_fault(const struct record *r)
 {
     const struct record_shape *shape = &record_shapes[r->type];
     bool chunks = r->type == RECORD_HAVE || r->type == RECORD_KEEP;
-    bool sized = r->type == RECORD_OFFER || r->type == RECORD_HOLE || r->type == RECORD_KEEP;
+    bool blocks = r->type == RECORD_BLOCKS || r->type == RECORD_COPY;
+    bool sized = r->type == RECORD_OFFER || r->type == RECORD_HOLE || r->type == RECORD_KEEP ||
+                 r->type == RECORD_COPY;
 
     if (r->len_bytes < shape->len_min || r->len_bytes > shape->len_max)
         return "length out of range";
@@ -134,11 +164,13 @@ static const char *record_fault(const struct record *r)
         return "size both known and unknown";
     if (r->type == RECORD_RESULT && r->mode >= RECORD_CODES)
         return "unknown result";
+    if (r->type == RECORD_ANSWER && r->flags == (RECORD_WHOLE | RECORD_LISTED))
+        return "a list of a file that is whole";
     if (r->type == RECORD_ASK && (r->flags & RECORD_HASHED) != 0
             ? r->len_bytes <= RECORD_HASH_BYTES
             : r->type == RECORD_ASK && r->len_bytes > RECORD_NAME_MAX)
         return "length out of range";
-    return chunks ? record_chunk_fault(r) : NULL;
+    return chunks ? record_chunk_fault(r) : blocks ? record_block_fault(r) : NULL;
 }
 
 int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char **why)
@@ -173,6 +205,8 @@ int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char
     }
     if (has & HAS_HASH)
         memcpy(r->hash, bytes + AT_HASH, RECORD_HASH_BYTES);
+    if (has & HAS_FROM)
+        r->from = bytes_get_u64(bytes + AT_FROM);
     *why = record_fault(r);
     if (*why != NULL)
         return -EINVAL;

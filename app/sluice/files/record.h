@@ -28,12 +28,20 @@
 #define RECORD_HASHES_MAX   64         /* hashes of one HAVE */
 #define RECORD_TARGET_MAX   4095       /* bytes of what a symbolic link points to */
 #define RECORD_LINK_MAX     (RECORD_NAME_MAX + 1 + RECORD_TARGET_MAX)
+#define RECORD_BLOCK_MIN    512u /* bytes of a block, which are a multiple of it */
+#define RECORD_BLOCK_MAX    (1u << 20)
+#define RECORD_BLOCK_BYTES  11          /* of one block in BLOCKS: weak sum (5), hash (6) */
+#define RECORD_BLOCKS_MAX   1024        /* blocks of one BLOCKS */
+#define RECORD_LIST_MAX     (1u << 20)  /* blocks of one file */
+#define RECORD_COPY_MAX     (64u << 20) /* bytes of one COPY; bounds the work for one record */
 
 enum record_flag {
     RECORD_SIZE_UNKNOWN = 1, /* OFFER */
     RECORD_RESUME = 2,       /* OFFER: the receiver says what it has of the file */
+    RECORD_COPIES = 4,       /* OFFER: some of the file is copied from the receiver's own */
     RECORD_WHOLE = 1,        /* ANSWER: the receiver has the file */
-    RECORD_LAST = 1,         /* HAVE: no other HAVE follows for this file */
+    RECORD_LISTED = 2,       /* ANSWER: BLOCKS follow for the file that has the name */
+    RECORD_LAST = 1,         /* HAVE, BLOCKS: no other one follows for this file */
     RECORD_HASHED = 1,       /* ASK: the hash of the content stands before the name */
     RECORD_BEGIN = 1,        /* DIR: what is in it follows, then a DIR without this flag */
     RECORD_UNREAD = 1,       /* END_ALL: the sender could not read all that it was to send */
@@ -55,6 +63,8 @@ enum record_type {
     RECORD_KEEP,      /* offset, size: these chunks of the part file are right */
     RECORD_LINK,      /* name, target, mtime: a symbolic link */
     RECORD_NAME,      /* name: something that is not sent, so what has its name stays */
+    RECORD_BLOCKS,    /* offset, size of a block, blocks of the file that has the name */
+    RECORD_COPY,      /* offset, size, from: a piece that the receiver's file has */
     RECORD_TYPES,
 };
 
@@ -78,11 +88,13 @@ struct record {
     uint16_t flags;     /* enum record_flag */
     uint32_t len_bytes; /* of data after the header */
     uint32_t mode;      /* OFFER, DIR, ASK: permission bits; RESULT: enum record_code */
-    uint64_t file;      /* number of the OFFER, DIR or LINK on its connection, from 1; ASK, ANSWER:
-                           number of the ASK, from 1; END_ALL, NAME: 0 */
-    uint64_t offset;    /* DATA, HOLE, HAVE, KEEP: bytes */
-    uint64_t size;   /* bytes of the file, HOLE or KEEP; END_ALL: number of OFFER, DIR and LINK */
-    int64_t mtime_s; /* OFFER, DIR, LINK, ASK */
+    uint64_t file;      /* number of the OFFER, DIR or LINK on its connection, from 1; ASK, ANSWER,
+                           BLOCKS: number of the ASK, from 1; END_ALL, NAME: 0 */
+    uint64_t offset;    /* DATA, HOLE, HAVE, KEEP, COPY: bytes; BLOCKS: in the receiver's file */
+    uint64_t size;      /* bytes of the file, HOLE, KEEP or COPY, or of a block of BLOCKS; END_ALL:
+                           number      of OFFER, DIR and LINK */
+    uint64_t from;      /* COPY: bytes, in the receiver's file; BLOCKS: seed of the hashes */
+    int64_t mtime_s;    /* OFFER, DIR, LINK, ASK */
     uint32_t mtime_ns;
     uint8_t hash[RECORD_HASH_BYTES]; /* END_FILE: XXH3-128 of the content, canonical; TOKEN: the
                                         token */

@@ -163,9 +163,14 @@ int source_peek(const struct source *s, void *to, size_t len)
     return 0;
 }
 
-void source_keep(struct source *s, const void *data, size_t len)
+void source_take(struct source *s, const void *data, size_t len)
 {
     digest_update(s->digest, data, len);
     s->at_bytes += len;
+}
+
+void source_keep(struct source *s, const void *data, size_t len)
+{
+    source_take(s, data, len);
     s->kept_bytes += len;
 }

@@ -53,7 +53,9 @@ void source_skip(struct source *s, uint64_t len_bytes);
 /* Reads the next len bytes of a file, holes as zeros, and stays where it is. 0 or a negative errno.
  */
 int source_peek(const struct source *s, void *to, size_t len);
-/* Takes the len bytes that source_peek() has read: the receiver has them. */
+/* Takes the next len bytes of a file, which the caller has read. */
+void source_take(struct source *s, const void *data, size_t len);
+/* The same, and the receiver has them. */
 void source_keep(struct source *s, const void *data, size_t len);
 
 #endif

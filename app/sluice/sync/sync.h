@@ -12,6 +12,7 @@
 struct sync_options {
     bool dry_run;                /* nothing is sent, and nothing changed */
     bool checksum;               /* a file is compared by its content, not by size and time */
+    bool whole_files;            /* a changed file is sent whole */
     bool prune;                  /* the receiver removes what the sender does not have */
     bool itemize;                /* the receiver says what it changes, by say() */
     const struct filter *filter; /* what takes part; NULL: all does */

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sluice/delta/basis.h"
 #include "sluice/files/part_file.h"
 #include "sluice/report/summary.h"
 #include "sluice/sync/sync.h"
@@ -45,7 +46,8 @@ struct incoming {
     uint64_t at_bytes;                /* of the request in slot `head`, how many have been read */
 
     struct part_file part;
-    struct sync sync; /* sync.options is set by receiver.c */
+    struct sync sync;   /* sync.options is set by receiver.c */
+    struct basis basis; /* the file whose blocks the sender is being told */
     struct result_queue results;
     bool in_file, skipping; /* between OFFER and the file's end; ignoring data of a refused file */
     bool telling;           /* the sender is being told what there is of the file */
@@ -85,6 +87,8 @@ void incoming_close(struct incoming *in);
 /* Hashes a part of what there was of the file, and tells the sender (incoming_record.c). *bytes:
  * work done; 0: there is nothing to tell now. Returns 0 or -ENOMEM. */
 int incoming_tell(struct incoming *in, uint64_t *bytes);
+/* Reads a part of the basis, and tells the sender its blocks. *bytes: work done. 0 or -ENOMEM. */
+int incoming_tell_blocks(struct incoming *in, uint64_t *bytes);
 /* Carries out one record (incoming_record.c). 0, or a negative errno with *why. */
 int incoming_record(struct incoming *in, const struct record *r, const uint8_t *data,
                     const char **why);

@@ -59,14 +59,18 @@ static int incoming_ask(struct incoming *in, const struct record *r, const uint8
     uint32_t skip = (r->flags & RECORD_HASHED) != 0 ? RECORD_HASH_BYTES : 0;
     const uint8_t *hash = skip > 0 ? data : NULL;
     bool whole = false, named;
+    int fd = -1;
 
     in->asked = r->file;
     named = incoming_name(in, r, data + skip, r->len_bytes - skip) == RECORD_OK;
     if (named)
-        answer.size = part_file_ask(&in->part, in->destination, in->name, r, hash, &whole);
+        answer.size = part_file_ask(&in->part, in->destination, in->name, r, hash, &whole, &fd);
+    if (fd >= 0 && basis_open(&in->basis, fd, r->file) == 0)
+        answer.flags = RECORD_LISTED;
     if (named && in->sync.options != NULL && incoming_sync_asked(in, r, whole) < 0)
         return -ENOMEM;
-    answer.flags = whole ? RECORD_WHOLE : 0;
+    if (whole)
+        answer.flags = RECORD_WHOLE;
     in->summary.there_files += whole;
     in->summary.there_bytes += whole ? r->size : 0;
     return result_queue_put(&in->results, &answer, NULL);
@@ -89,6 +93,15 @@ int incoming_tell(struct incoming *in, uint64_t *bytes)
     have.flags = in->telling ? 0 : RECORD_LAST;
     *bytes = RECORD_HEADER_BYTES + (uint64_t)n * RECORD_CHUNK_BYTES;
     return result_queue_put(&in->results, &have, hashes);
+}
+
+int incoming_tell_blocks(struct incoming *in, uint64_t *bytes)
+{
+    uint8_t data[RECORD_BLOCKS_MAX * RECORD_BLOCK_BYTES];
+    struct record blocks;
+
+    *bytes = basis_tell(&in->basis, &blocks, data);
+    return result_queue_put(&in->results, &blocks, data);
 }
 
 static int incoming_directory(struct incoming *in, const struct record *r, const uint8_t *data)
@@ -151,11 +164,15 @@ static int incoming_content(struct incoming *in, const struct record *r, const u
     *why = "chunks are kept that the receiver has not named";
     if (r->type == RECORD_KEEP && r->offset + r->size > in->part.hashed_bytes)
         return -EPROTO;
+    *why = "a copy of a file that nothing was to be copied from";
+    if (r->type == RECORD_COPY && (in->part.offer.flags & RECORD_COPIES) == 0)
+        return -EPROTO;
     *why = "a piece beyond the size that was offered";
     if (!unknown && r->offset + r->len_bytes + r->size > in->part.offer.size)
         return -EPROTO;
     code = r->type == RECORD_DATA   ? part_file_write(&in->part, data, r->len_bytes)
            : r->type == RECORD_HOLE ? part_file_hole(&in->part, r->size)
+           : r->type == RECORD_COPY ? part_file_copy(&in->part, r->from, r->size)
                                     : part_file_keep(&in->part, r->size);
     /* Something asked to stop: the transfer is cut off here, and what has come may be kept. */
     if (code == RECORD_IO && loop_code() != 0)
@@ -192,7 +209,8 @@ static const char *incoming_fault(const struct incoming *in, const struct record
 
     if (r->type == RECORD_TOKEN)
         return "a token, which only sluice cp asks for";
-    if (r->type == RECORD_RESULT || r->type == RECORD_ANSWER || r->type == RECORD_HAVE)
+    if (r->type == RECORD_RESULT || r->type == RECORD_ANSWER || r->type == RECORD_HAVE ||
+        r->type == RECORD_BLOCKS)
         return "a record that only receivers send";
     if (in->end_all || in->in_file == (opens || asks || !numbered))
         return "a record out of order";
@@ -229,6 +247,7 @@ int incoming_record(struct incoming *in, const struct record *r, const uint8_t *
     case RECORD_DATA:
     case RECORD_HOLE:
     case RECORD_KEEP:
+    case RECORD_COPY:
         err = incoming_content(in, r, data, why);
         break;
     case RECORD_END_FILE:

@@ -12,6 +12,7 @@ const char *incoming_sync_fault(const struct incoming *in, const struct record *
 {
     const struct sync_options *o = in->sync.options;
     bool of_sync = r->type == RECORD_LINK || r->type == RECORD_NAME ||
+                   (r->type == RECORD_OFFER && (r->flags & RECORD_COPIES) != 0) ||
                    ((r->type == RECORD_DIR || r->type == RECORD_ASK || r->type == RECORD_END_ALL) &&
                     r->flags != 0);
 

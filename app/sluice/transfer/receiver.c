@@ -420,6 +420,7 @@ static int receiver_output(struct receiver *r)
         r->clear = prune_rules(o->sync);
         r->destination.clear = o->sync->prune ? &r->clear : NULL;
         r->destination.checksum = o->sync->checksum;
+        r->destination.whole_files = o->sync->whole_files;
     }
     r->destination.fsync = o->fsync;
     r->destination.keep_s = o->keep_s;

@@ -293,6 +293,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
     tree_close(s->tree);
     name_set_fini(&s->taken);
     sender_resume_fini(s);
+    sender_delta_fini(s);
     source_fini(&s->source);
     summary_fini(&s->summary);
     sender_forget(s);

@@ -10,7 +10,8 @@
  * is waited for between files, a second walk through the files goes up to SENDER_ASKS_MAX files
  * ahead of the first one and asks. Files that the receiver has are passed over; of a file that it
  * has in part it tells the hashes of the chunks, and the sender sends those that differ
- * (sender_resume.c).
+ * (sender_resume.c). In a sync, the receiver answers about a file that has changed with the blocks
+ * of its own; the sender names those that the new one has, and sends the rest (sender_delta.c).
  */
 #ifndef SLUICE_COMMAND_SENDER_H
 #define SLUICE_COMMAND_SENDER_H
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sluice/delta/block_list.h"
 #include "sluice/files/source.h"
 #include "sluice/files/tree.h"
 #include "sluice/loop.h"
@@ -64,6 +66,8 @@ struct sender_pending {
 /* A file about which the receiver was asked. */
 struct sender_ask {
     bool answered, whole;
+    bool listed;            /* the receiver tells the blocks of its file */
+    struct block_list list; /* what it has told */
     bool outdated; /* since then, a file of this name was offered, which may be another one */
     uint64_t part_bytes;
     struct stat st; /* what the file was */
@@ -78,6 +82,8 @@ struct sender_resume {
     struct sender_ask *asks[SENDER_ASKS_MAX];
     uint32_t sums[SENDER_ASKS_MAX]; /* of their names, so that few names have to be compared */
     uint64_t first, last, answered;
+    uint64_t ahead_bytes;    /* of files whose answer, or list, waits for its turn */
+    uint64_t held_blocks;    /* in their lists */
     struct tree_entry entry; /* of the first walk, which waits for an answer */
     bool holding;            /* `entry` is valid */
 
@@ -90,6 +96,19 @@ struct sender_resume {
     struct name_set taken; /* sync of several paths: names that were asked about */
     struct digest *digest;
     uint64_t kept_bytes; /* of all files, for the progress bar */
+};
+
+/* What the file being sent shares with the receiver's. */
+struct sender_delta {
+    bool on;                /* the receiver has told blocks, or will */
+    uint64_t ask;           /* number of the ASK whose list still comes; 0: none does */
+    struct block_list list; /* what has come of it */
+    uint64_t next;          /* where the receiver has what follows, as it seems */
+    bool known;             /* `next` is valid */
+    struct record copy;     /* of blocks that were found, not sent yet; size 0: none */
+    uint8_t *window;        /* holds window_len bytes of the file, from window_at on */
+    uint64_t window_at, window_len;
+    uint64_t looked_bytes, astray_bytes; /* looked at byte by byte; hashed for nothing */
 };
 
 struct sender {
@@ -107,6 +126,7 @@ struct sender {
     struct tree *tree;
     struct source source;
     struct sender_resume resume;
+    struct sender_delta delta;
     bool in_file, refused; /* a file is being sent; the receiver has refused that file */
     bool giving_up;        /* no more files are to be sent */
     bool introduced;       /* the token was sent, if there is one */
@@ -143,8 +163,6 @@ int sender_check(const struct sender_options *o, uint64_t *total_bytes);
 
 /* Does the next piece of work: at most one request's worth. */
 enum sender_step sender_step(struct sender *s);
-/* Submits the request that is being filled. */
-void sender_flush(struct sender *s);
 /* The receiver, for messages. */
 static inline const char *sender_peer(const struct sender *s)
 {
@@ -153,8 +171,6 @@ static inline const char *sender_peer(const struct sender *s)
     return c != NULL && c->host != NULL ? c->host : s->options->host;
 }
 
-/* To be called when libsluice refused a submission: the connection cannot be used any more. */
-void sender_broken(struct sender *s, int err);
 /* Keeps the first exit code. */
 static inline void sender_failed(struct sender *s, int code)
 {
@@ -174,6 +190,18 @@ static inline void sender_describe(struct record *r, const char *name, const str
 /* How the paths are walked through. */
 struct tree_rules sender_rules(const struct sender *s);
 
+/* ---- sender_request.c ---------------------------------------------------------------------- */
+
+/* Submits the request that is being filled. */
+void sender_flush(struct sender *s);
+/* To be called when libsluice refused a submission: the connection cannot be used any more. */
+void sender_broken(struct sender *s, int err);
+/* Makes room for one more header with `room` bytes of data. False: all slots are in flight, or the
+ * connection broke. */
+bool sender_room(struct sender *s, uint32_t room);
+/* Adds a hole of up to len bytes, for which there is room. */
+enum sender_step sender_hole(struct sender *s, uint64_t len);
+
 /* ---- sender_resume.c: only with options->resume -------------------------------------------- */
 
 /* 0 or -ENOMEM. */
@@ -183,8 +211,8 @@ void sender_resume_fini(struct sender *s);
 bool sender_taken(const struct sender *s, struct name_set *taken, const struct tree_entry *e);
 /* Asks about another file, for which the caller has made room. False: enough are asked about. */
 bool sender_asks(struct sender *s);
-/* What the receiver has of a file that is to be sent next. An answer serves once: another file may
- * have the same name at the receiver. */
+/* What the receiver has of a file that is to be sent next; sets delta.list. An answer serves once:
+ * another file may have the same name at the receiver. */
 enum sender_has { SENDER_HAS_NOTHING, SENDER_HAS_PART, SENDER_HAS_ALL, SENDER_HAS_UNKNOWN };
 enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e);
 /* A file of this name is offered: what the receiver was asked before does not hold any more. */
@@ -192,8 +220,23 @@ void sender_outdates(struct sender *s, const char *name);
 /* Compares the next chunk of the open file. True: *step is done instead of sending; false: up to
  * *max_bytes are to be sent. */
 bool sender_compares(struct sender *s, enum sender_step *step, uint64_t *max_bytes);
-/* Takes an ANSWER or HAVE. False, with *why, if it is impossible. */
+/* Takes an ANSWER, HAVE or BLOCKS. False, with *why, if it is impossible. */
 bool sender_hears(struct sender *s, const struct record *r, const uint8_t *data, const char **why);
+
+/* ---- sender_delta.c: only with options->sync ----------------------------------------------- */
+
+/* Takes over what the receiver has told in answer to ASK `number`; a->list is empty then. */
+void sender_delta_begin(struct sender *s, struct sender_ask *a, uint64_t number);
+/* Takes BLOCKS of an ASK that has been taken over. False, with *why, if it is impossible. */
+bool sender_delta_hears(struct sender *s, const struct record *r, const uint8_t *data,
+                        const char **why);
+void sender_delta_fini(struct sender *s);
+/* Adds the next piece of the open file, up to max_bytes: what the receiver has, a hole, or DATA.
+ * The caller has made room for a header. hole_bytes: of the hole that begins here. *err: 0, or a
+ * negative errno of reading the file. Only with delta.on. */
+enum sender_step sender_delta(struct sender *s, uint64_t max_bytes, uint64_t hole_bytes, int *err);
+/* Adds the COPY that waits, if there is one. To be called before any other record of the file. */
+void sender_delta_flush(struct sender *s);
 
 /* Notes that a file, or a directory, waits for its RESULT. False: no memory. */
 bool sender_expect(struct sender *s, const char *name, bool directory);

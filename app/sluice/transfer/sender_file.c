@@ -16,31 +16,6 @@
 #define STREAM_MIN  (64u << 10)  /* bytes; a stream is read only into a request with so much room */
 #define FLUSH_EARLY (256u << 10) /* with nothing in flight, send a request from this size on */
 
-/* libsluice refused a submission. */
-void sender_broken(struct sender *s, int err)
-{
-    if (s->status != 0)
-        return;
-    s->status = err;
-    sender_failed(s, say_error(say_code(err, true), "%s", sluice_error(s->loop.session)));
-}
-
-void sender_flush(struct sender *s)
-{
-    int err;
-
-    if (s->slot < 0 || s->pack.used_bytes == 0 || s->status != 0)
-        return;
-    err = sluice_send(s->conn, s->pack.memory + PACK_FIRST, s->pack.used_bytes, (uint64_t)s->slot);
-    if (err < 0) {
-        sender_broken(s, err);
-        return;
-    }
-    s->busy[s->slot] = true;
-    s->in_flight++;
-    s->slot = -1;
-}
-
 static void file_failed(struct sender *s, const char *path, const char *cause, const char *cure)
 {
     char safe[512];
@@ -54,27 +29,6 @@ static void file_failed(struct sender *s, const char *path, const char *cause, c
 static struct record file_record(const struct sender *s, enum record_type type)
 {
     return (struct record){.type = (uint8_t)type, .file = s->file};
-}
-
-/* Makes room for one more header with `room` bytes of data. False: all slots are in flight, or the
- * connection broke. */
-static bool file_room(struct sender *s, uint32_t room)
-{
-    uint32_t i;
-
-    if (s->slot >= 0 && pack_room(&s->pack) < room)
-        sender_flush(s);
-    if (s->slot >= 0)
-        return pack_room(&s->pack) >= room; /* false: the connection broke */
-    for (i = 0; i < s->n_slots; i++) {
-        if (!s->busy[i]) {
-            s->slot = (int)i;
-            s->pack.memory = s->memory + (uint64_t)i * PACK_BYTES;
-            s->pack.used_bytes = 0;
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Numbers a file, directory or link, for whose RESULT the sender waits. False: no memory. */
@@ -101,7 +55,9 @@ static bool file_announce(struct sender *s, enum record_type type, uint16_t flag
     r.flags = flags;
     sender_describe(&r, name, st);
     if (type == RECORD_OFFER) {
-        r.flags = s->source.stream ? RECORD_SIZE_UNKNOWN : s->resume.comparing ? RECORD_RESUME : 0;
+        r.flags = s->source.stream ? RECORD_SIZE_UNKNOWN
+                                   : (s->resume.comparing ? RECORD_RESUME : 0) |
+                                         (s->delta.on ? RECORD_COPIES : 0);
         r.size = s->source.size;
         text_safe(s->current, sizeof s->current, name);
     }
@@ -140,6 +96,7 @@ static void file_end(struct sender *s, enum record_type type)
     struct record r = file_record(s, type);
     bool waiting = s->last != NULL && s->last->file == s->file;
 
+    sender_delta_flush(s);
     if (type == RECORD_END_FILE) {
         r.size = s->source.at_bytes;
         digest_value(s->source.digest, r.hash);
@@ -167,17 +124,6 @@ static enum sender_step file_broken(struct sender *s, int err)
     file_failed(s, s->current, why, "send it again when no program writes to it");
     s->summary.failed--; /* the file's RESULT will count it */
     file_end(s, RECORD_DROP_FILE);
-    return SENDER_WORKED;
-}
-
-static enum sender_step file_hole(struct sender *s, uint64_t len)
-{
-    struct record r = file_record(s, RECORD_HOLE);
-
-    r.size = len < RECORD_HOLE_MAX ? len : RECORD_HOLE_MAX;
-    r.offset = s->source.at_bytes;
-    pack_add(&s->pack, &r, NULL);
-    source_skip(&s->source, r.size);
     return SENDER_WORKED;
 }
 
@@ -209,10 +155,14 @@ static enum sender_step file_piece(struct sender *s)
         return SENDER_WORKED;
     }
     len = len < max_bytes ? len : max_bytes;
+    if (s->delta.on) {
+        step = sender_delta(s, max_bytes, hole ? len : 0, &err);
+        return err < 0 ? file_broken(s, err) : step;
+    }
     if (hole)
-        return file_hole(s, len);
+        return sender_hole(s, len);
     want = len < RECORD_DATA_MAX ? (uint32_t)len : RECORD_DATA_MAX;
-    if (!file_room(s, s->source.stream ? STREAM_MIN : want))
+    if (!sender_room(s, s->source.stream ? STREAM_MIN : want))
         return SENDER_FULL;
     if (want > pack_room(&s->pack))
         want = pack_room(&s->pack);
@@ -276,7 +226,7 @@ static enum sender_step file_link(struct sender *s, const struct tree_entry *e)
     struct record r;
     ssize_t n;
 
-    if (!file_room(s, RECORD_LINK_MAX))
+    if (!sender_room(s, RECORD_LINK_MAX))
         return SENDER_FULL;
     memcpy(data, e->name, len + 1);
     n = tree_link(e, data + len + 1, RECORD_TARGET_MAX + 1);
@@ -436,7 +386,7 @@ enum sender_step sender_step(struct sender *s)
         return SENDER_DONE;
     /* An ASK with a hash has room, and so has any record but a long DATA and a LINK; a token may
      * come before it. */
-    if (!file_room(s, RECORD_NAME_MAX + RECORD_HASH_BYTES + RECORD_HEADER_BYTES))
+    if (!sender_room(s, RECORD_NAME_MAX + RECORD_HASH_BYTES + RECORD_HEADER_BYTES))
         return SENDER_FULL;
     sender_introduce(s);
     step = s->in_file ? file_piece(s) : file_next(s);

@@ -103,7 +103,7 @@ void sender_results(struct sender *s, const uint8_t *bytes, uint64_t len)
     while (len > 0 && s->status == 0) {
         bool right = record_decode(bytes, len, &r, &why) == 0;
 
-        if (right && (r.type == RECORD_ANSWER || r.type == RECORD_HAVE))
+        if (right && (r.type == RECORD_ANSWER || r.type == RECORD_HAVE || r.type == RECORD_BLOCKS))
             right = sender_hears(s, &r, bytes + RECORD_HEADER_BYTES, &why);
         else if (right)
             right = result_take(s, &r, (const char *)bytes + RECORD_HEADER_BYTES, &why);

@@ -7,6 +7,14 @@
 #include "sluice/files/name.h"
 #include "sluice/transfer/sender.h"
 
+/* Of files about which the receiver was asked, and which wait for its answer or have its list.
+ * While more wait, no other one is asked about, so that it does not read for the list of a distant
+ * file while data of the next one wait to be written. Two disks read as much in a few seconds. */
+#define AHEAD_BYTES     (1ull << 30)
+/* Blocks in the lists that wait, 24 bytes each. More are not taken: the receiver's files may be
+ * larger than ours. What is not known of them is sent. */
+#define HELD_BLOCKS_MAX (2u << 20)
+
 int sender_resume_init(struct sender *s)
 {
     struct sender_resume *u = &s->resume;
@@ -34,9 +42,21 @@ static uint32_t ask_sum(const char *name)
     return sum;
 }
 
+/* The files about which much is to be told are not asked about far ahead. */
+static void ask_counts(struct sender_resume *u, const struct sender_ask *a, bool more)
+{
+    u->ahead_bytes += more ? (uint64_t)a->st.st_size : -(uint64_t)a->st.st_size;
+}
+
 static void ask_drop(struct sender_resume *u)
 {
-    free(*ask_at(u, u->first));
+    struct sender_ask *a = *ask_at(u, u->first);
+
+    if (!a->answered || a->listed)
+        ask_counts(u, a, false);
+    u->held_blocks -= a->list.n;
+    block_list_free(&a->list);
+    free(a);
     *ask_at(u, u->first) = NULL;
     u->first++;
 }
@@ -114,7 +134,8 @@ bool sender_asks(struct sender *s)
     struct sender_ask *a;
     size_t len;
 
-    if (u->last + 1 - u->first == SENDER_ASKS_MAX || !ask_walk(s, &e))
+    if (u->last + 1 - u->first == SENDER_ASKS_MAX || u->ahead_bytes > AHEAD_BYTES ||
+        !ask_walk(s, &e))
         return false;
     len = strlen(e.name);
     a = calloc(1, sizeof *a + len + 1);
@@ -124,6 +145,7 @@ bool sender_asks(struct sender *s)
     a->st = e.st;
     u->last++;
     *ask_at(u, u->last) = a;
+    ask_counts(u, a, true);
     u->sums[u->last % SENDER_ASKS_MAX] = ask_sum(a->name);
     r.file = u->last;
     r.size = (uint64_t)e.st.st_size;
@@ -151,9 +173,10 @@ enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e
 {
     enum sender_has has = SENDER_HAS_NOTHING;
     struct sender_resume *u = &s->resume;
-    const struct sender_ask *a;
+    struct sender_ask *a;
     uint64_t n = u->first;
 
+    s->delta.on = false;
     /* Both walks find the same files in the same order, unless the tree changes meanwhile. */
     while (n <= u->last && !ask_is_about(*ask_at(u, n), e))
         n++;
@@ -164,6 +187,8 @@ enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e
     a = *ask_at(u, n);
     if (!a->answered)
         return SENDER_HAS_UNKNOWN;
+    u->held_blocks -= a->list.n;
+    sender_delta_begin(s, a, n);
     if (a->whole && !a->outdated)
         has = SENDER_HAS_ALL;
     else if (a->part_bytes > 0)
@@ -201,7 +226,36 @@ static bool hear_answer(struct sender *s, const struct record *r, const char **w
     a->answered = true;
     a->whole = (r->flags & RECORD_WHOLE) != 0;
     a->part_bytes = r->size;
+    a->listed = (r->flags & RECORD_LISTED) != 0;
+    if (!a->listed)
+        ask_counts(u, a, false);
     return true;
+}
+
+/* A list for which there is no room is cut off. */
+static bool hear_blocks(struct sender *s, const struct record *r, const uint8_t *data,
+                        const char **why)
+{
+    struct sender_resume *u = &s->resume;
+    uint32_t before;
+    struct sender_ask *a;
+
+    *why = "blocks that nobody asked for";
+    if (r->file > u->answered)
+        return false;
+    if (r->file < u->first)
+        return sender_delta_hears(s, r, data, why);
+    a = *ask_at(u, r->file);
+    if (!a->listed)
+        return false;
+    before = a->list.n;
+    if (u->held_blocks > HELD_BLOCKS_MAX) {
+        a->list.whole |= (r->flags & RECORD_LAST) != 0;
+        return true;
+    }
+    *why = block_list_add(&a->list, r, data);
+    u->held_blocks += a->list.n - before;
+    return *why == NULL;
 }
 
 /* ---- what it has of one file --------------------------------------------------------------- */
@@ -238,7 +292,9 @@ static bool hear_have(struct sender *s, const struct record *r, const uint8_t *d
 
 bool sender_hears(struct sender *s, const struct record *r, const uint8_t *data, const char **why)
 {
-    return r->type == RECORD_ANSWER ? hear_answer(s, r, why) : hear_have(s, r, data, why);
+    return r->type == RECORD_ANSWER   ? hear_answer(s, r, why)
+           : r->type == RECORD_BLOCKS ? hear_blocks(s, r, data, why)
+                                      : hear_have(s, r, data, why);
 }
 
 /* Whether the receiver's chunk at `from` is that of the file; if so, it is kept. */
@@ -260,6 +316,7 @@ static bool chunk_kept(struct sender *s)
     if (memcmp(hash, hash_at(u, u->from), sizeof hash) != 0)
         return false;
     source_keep(&s->source, u->chunk, RECORD_CHUNK_BYTES);
+    sender_delta_flush(s);
     pack_add(&s->pack, &r, NULL);
     u->kept_bytes += RECORD_CHUNK_BYTES;
     return true;

@@ -37,7 +37,7 @@ BENCHES: dict[str, tuple[Bench, int, str]] = {
     "exception": (exception, 0, "a transfer beside iperf3 through the exception ports"),
     "flood": (flood, 1900, "a paced transfer while strangers and forgers send to the same port"),
     "files": (files, 1800, "files and memory over memif, AF_XDP and AF_PACKET, against cp and iperf3 -F"),
-    "mover": (mover, 1800, "files and trees over memif, against cp, tar and rsync; the same tree once more"),
+    "mover": (mover, 1800, "files and trees over memif, against cp, tar and rsync; again, unchanged and changed"),
     "idle": (idle, 0, "a daemon at rest: its CPU, and the wait of the first packet after a pause"),
     "share": (share, 0, "sharing the capacity among a million connections, against plain passes over an array"),
     "shares": (shares, 1800, "shares of four senders into one daemon, while one of them pauses"),

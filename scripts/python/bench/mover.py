@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What people move with `sluice send` and `recv`, beside what they move it with today, in a tmpfs: one large file
+"""What people move, beside what they move it with today, in a tmpfs. By `sluice send` and `recv`: one large file
 (`cp`); many files of 1 kB, and a tree with the sizes of a source tree (`tar | tar`, and `rsync -a` to a daemon of its own
-on the loopback); the same tree once more, unchanged (`rsync -a`).
+on the loopback). By `sluice sync` (`rsync -a`): a tree once more, unchanged; and files and a tree that have changed
+(mover_sync.py).
 
 Ours goes through two daemons that share a memif. All contenders take turns. A time runs from the start of the command to
 the end of its last process. What a turn has made is removed before the next one.
@@ -22,7 +23,7 @@ from testbed.daemon import Build, Daemon
 from testbed.pair import ADDR_B, memif_pair
 from testbed.process import Testbed, TestbedError, wait_listening
 
-from . import paired
+from . import mover_sync, paired
 from .demo import noise_write, size_bytes
 from .paired import Bar
 from .results import Results
@@ -44,6 +45,8 @@ path = {path}
 read only = no
 """
 SENT_AGAIN = "again: bytes of files sent"
+DELTA_TIME, DELTA_BYTES = "{}: time, to rsync", "{}: bytes on the link, to rsync"
+DELTA_TIME_BAR, DELTA_BYTES_BAR = 0.5, 1.2
 
 
 @dataclass(frozen=True)
@@ -67,9 +70,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--size", type=size_bytes, default=4 << 30, help="bytes of the large file (4G)")
     parser.add_argument("--files", type=int, default=100_000, help="number of files of 1 kB")
     parser.add_argument("--tree-files", type=int, default=80_000, help="number of files in the source tree")
-    parser.add_argument("--only", choices=[c.name for c in CASES], action="append", help="run this case; may be repeated")
+    parser.add_argument("--delta-size", type=size_bytes, default=2 << 30, help="bytes of the file that has changed (2G)")
+    parser.add_argument("--only", choices=[*(c.name for c in CASES), *(c.name for c in mover_sync.CHANGES)], action="append",
+                        help="run this case; may be repeated")
     parser.add_argument("--idle", default="sleep", help="key `idle` of both daemons")
-    parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for twice the files")
+    parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for four times the files")
     parser.add_argument("--seed", type=int, default=1, help="draws the sizes, and the order within each round")
 
 
@@ -115,15 +120,35 @@ class Movers:
         self.sent_bytes = 0  # of files, by our newest turn
         self.ns: str | None = None  # where rsync's daemon runs; None: it does not run yet
 
+    def sync(self, source: str, target: str) -> mover_sync.Turn:
+        """`sluice sync`. Both are folders."""
+        shell = self.testbed.path("mover-rsh")
+        mover_sync.remote_shell(shell, self.b.socket)
+        with self.group:
+            before = self._link_bytes()
+            began = time.monotonic()
+            process = self.a.sluice("sync", "sync", "--json", "-e", shell, "--remote-path",
+                                    os.path.abspath(self.a.build.program("sluice")), source + "/", f"far:{target}")
+            seconds = baselines.took([process], LIMIT_S, began)
+            link_bytes = self._link_bytes() - before
+        said = json.loads(process.out())
+        self.sent_bytes = said["bytes"] - said["kept_bytes"]
+        return mover_sync.Turn(seconds, link_bytes)
+
+    def _link_bytes(self) -> int:
+        return sum(p["rx_bytes"] + p["tx_bytes"] for p in self.a.show("ports"))
+
     def ours(self, case: Case, source: str, target: str) -> float:
-        tree, resume = os.path.isdir(source), ["--resume"] if case.again else []
+        if case.again:
+            return self.sync(source, target).seconds
+        tree = os.path.isdir(source)
         with self.group:
             if tree:
                 os.makedirs(target, exist_ok=True)
             receiver = self.b.sluice("recv", "recv", "-o", target, "--once", "--json")
             self.b.wait_listening(process=receiver)
             began = time.monotonic()
-            sender = self.a.sluice("send", "send", "--json", "-r", *resume, source + "/." if tree else source, ADDR_B)
+            sender = self.a.sluice("send", "send", "--json", "-r", source + "/." if tree else source, ADDR_B)
             seconds = baselines.took([sender, receiver], LIMIT_S, began)
         said = json.loads(sender.out())
         self.sent_bytes = said["bytes"] - said["kept_bytes"]
@@ -134,7 +159,8 @@ class Movers:
         pipe = ["sh", "-c", 'tar -C "$1" -cf - . | tar -C "$2" -xf -', "-", "{source}", "{target}"]
         return baselines.Baseline(TAR, pipe).run(self.testbed, source, target, LIMIT_S)
 
-    def rsync(self, _case: Case, source: str, target: str) -> float:
+    def rsync_url(self, target: str) -> str:
+        """Where rsync's daemon has the target. Starts it at the first time."""
         if self.ns is None:
             self.ns = net.namespace(self.testbed, "mover")
             config = self.testbed.path("rsyncd.conf")
@@ -143,7 +169,10 @@ class Movers:
             server = self.testbed.start("rsyncd", ["rsync", "--daemon", "--no-detach", f"--config={config}"],
                                         ns=self.ns)
             wait_listening(self.testbed, self.ns, RSYNC_PORT, server)
-        words = [RSYNC, "-a", "{source}/", f"rsync://127.0.0.1:{RSYNC_PORT}/all/{os.path.basename(target)}/"]
+        return f"rsync://127.0.0.1:{RSYNC_PORT}/all/{os.path.basename(target)}/"
+
+    def rsync(self, _case: Case, source: str, target: str) -> float:
+        words = [RSYNC, "-a", "{source}/", self.rsync_url(target)]
         return baselines.Baseline(RSYNC, words, self.ns).run(self.testbed, source, target, LIMIT_S)
 
     def cp(self, _case: Case, source: str, target: str) -> float:
@@ -215,13 +244,54 @@ def run_case(movers: Movers, case: Case, args: argparse.Namespace, results: Resu
         _remove(os.path.join(movers.folder, name))
 
 
+def run_change(movers: Movers, change: mover_sync.Change, args: argparse.Namespace, results: Results) -> None:
+    source, old, target = (os.path.join(movers.folder, name) for name in ("source", "old", "target"))
+    link_bytes: dict[str, list[int]] = {OURS: [], RSYNC: []}
+
+    def tree(path: str) -> None:
+        make(Case("tree", {}), args, path)
+
+    def turn(name: str) -> Callable[[], float]:
+        def move() -> float:
+            shutil.copytree(old, target)
+            if name == OURS:
+                done = movers.sync(source, target)
+            else:
+                url = movers.rsync_url(target)
+                assert movers.ns is not None
+                done = mover_sync.rsync(movers.testbed, movers.ns, source + "/", url)
+            if not mover_sync.same(source, target):
+                raise TestbedError(f"{target} is not as {source}, though {name} succeeded")
+            _remove(target)
+            link_bytes[name].append(done.link_bytes)
+            return done.seconds
+        return move
+
+    def show(i: int, values: Mapping[str, float]) -> None:
+        print(f"{change.name} {i}: " + ", ".join(f"{n} {v:.2f} s {link_bytes[n][-1] / 1e6:.2f} MB"
+                                                 for n, v in values.items()), flush=True)
+
+    mover_sync.make_pair(change, args, source, old, tree)
+    values = paired.turns({name: turn(name) for name in (OURS, RSYNC)}, args.runs, args.seed, show)
+    results.windows(DELTA_TIME.format(change.name), values[OURS], "s", values[RSYNC],
+                    Bar(DELTA_TIME_BAR, at_most=True, windows_min=RUNS_MIN))
+    results.windows(DELTA_BYTES.format(change.name), [float(n) for n in link_bytes[OURS]], "B",
+                    [float(n) for n in link_bytes[RSYNC]], Bar(DELTA_BYTES_BAR, at_most=True, windows_min=RUNS_MIN))
+    for name in os.listdir(movers.folder):
+        _remove(os.path.join(movers.folder, name))
+
+
 def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
-    if args.runs < RUNS_MIN or args.size < 1 or args.files < 1 or args.tree_files < 1:
-        raise TestbedError(f"--runs must be {RUNS_MIN} or more, and --size, --files and --tree-files 1 or more")
+    if args.runs < RUNS_MIN or min(args.size, args.files, args.tree_files, args.delta_size) < 1:
+        raise TestbedError(f"--runs must be {RUNS_MIN} or more, and --size, --files, --tree-files and --delta-size 1 or "
+                           "more")
     chosen = [c for c in CASES if args.only is None or c.name in args.only]
     for case in chosen:
         results.demand(*(case.row(reference) for reference in case.bars), *([SENT_AGAIN] if case.again else []))
-    if any(RSYNC in case.bars for case in chosen) and (lack := net.can_netns()):
+    changes = [c for c in mover_sync.CHANGES if args.only is None or c.name in args.only]
+    for change in changes:
+        results.demand(DELTA_TIME.format(change.name), DELTA_BYTES.format(change.name))
+    if (changes or any(RSYNC in case.bars for case in chosen)) and (lack := net.can_netns()):
         raise TestbedError(f"{lack}; leave rsync's cases out with --only")
     if baselines.missing("rsync"):
         raise TestbedError("rsync is not installed (apt-get install rsync)")
@@ -230,4 +300,6 @@ def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
     movers = Movers(testbed, memif_pair(testbed, Build(args.build, args.huge), daemon_keys={"idle": args.idle}), folder)
     for case in chosen:
         run_case(movers, case, args, results)
+    for change in changes:
+        run_change(movers, change, args, results)
     movers.end()

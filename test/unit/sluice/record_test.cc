@@ -178,6 +178,33 @@ TEST(Record, GoldenOfASync)
                           "00000000000000000000000000000000");
 }
 
+TEST(Record, GoldenOfBlocks)
+{
+    struct record r = {};
+
+    r.type = RECORD_BLOCKS;
+    r.file = 3;
+    r.flags = RECORD_LAST;
+    r.len_bytes = 2 * RECORD_BLOCK_BYTES;
+    r.offset = 31 * 33792;
+    r.size = 33792;
+    r.from = 0xa0a1a2a3a4a5a6a7;
+    EXPECT_EQ(encoded(r), "534c5546021000010000001600000000"
+                          "000000000000000300000000000ffc00"
+                          "0000000000008400a0a1a2a3a4a5a6a7"
+                          "00000000000000000000000000000000");
+    r = {};
+    r.type = RECORD_COPY;
+    r.file = 3;
+    r.offset = 0x100003;
+    r.size = 70000;
+    r.from = 0x100000;
+    EXPECT_EQ(encoded(r), "534c5546021100000000000000000000"
+                          "00000000000000030000000000100003"
+                          "00000000000111700000000000100000"
+                          "00000000000000000000000000000000");
+}
+
 /* Decodes a header, followed by as many bytes of data as it states. */
 static int decoded(const uint8_t *header, struct record *r, const char **why)
 {
@@ -204,6 +231,38 @@ static void random_chunks(struct record &r, std::mt19937_64 &rng)
     r.len_bytes = (uint32_t)(rng() % (RECORD_HASHES_MAX + 1)) * RECORD_HASH_BYTES;
 }
 
+/* What a BLOCKS or COPY says. */
+static void random_blocks(struct record &r, std::mt19937_64 &rng)
+{
+    r.offset = rng() >> 2;
+    r.from = r.type == RECORD_COPY ? rng() >> 2 : rng();
+    if (r.type == RECORD_COPY) {
+        r.size = 1 + rng() % RECORD_COPY_MAX;
+        return;
+    }
+    r.size = RECORD_BLOCK_MIN * (1 + rng() % (RECORD_BLOCK_MAX / RECORD_BLOCK_MIN));
+    r.offset -= r.offset % r.size;
+    r.flags = (uint16_t)(rng() % 2);
+    r.len_bytes = (uint32_t)(!r.flags + rng() % RECORD_BLOCKS_MAX) * RECORD_BLOCK_BYTES;
+}
+
+/* What an OFFER, ASK or DIR says. */
+static void random_named(struct record &r, std::mt19937_64 &rng)
+{
+    const uint16_t offer[] = {0, RECORD_SIZE_UNKNOWN, RECORD_RESUME, RECORD_COPIES,
+                              RECORD_RESUME | RECORD_COPIES};
+
+    r.flags = r.type == RECORD_OFFER ? offer[rng() % 5] : (uint16_t)(rng() % 2);
+    if (r.type != RECORD_DIR && !(r.type == RECORD_OFFER && r.flags == RECORD_SIZE_UNKNOWN))
+        r.size = rng() >> 2;
+    r.len_bytes = 1 + (uint32_t)(rng() % RECORD_NAME_MAX);
+    if (r.type == RECORD_ASK && r.flags == RECORD_HASHED)
+        r.len_bytes += RECORD_HASH_BYTES;
+    r.mode = rng() % 010000;
+    r.mtime_s = (int64_t)rng();
+    r.mtime_ns = (uint32_t)(rng() % 1000000000);
+}
+
 static struct record random_record(std::mt19937_64 &rng)
 {
     struct record r = {};
@@ -214,18 +273,8 @@ static struct record random_record(std::mt19937_64 &rng)
     switch (r.type) {
     case RECORD_OFFER:
     case RECORD_ASK:
-        r.flags = (uint16_t)(r.type == RECORD_OFFER ? rng() % 3 : rng() % 2);
-        r.size = r.type == RECORD_OFFER && r.flags == RECORD_SIZE_UNKNOWN ? 0 : rng() >> 2;
-        /* fall through */
     case RECORD_DIR:
-        if (r.type == RECORD_DIR)
-            r.flags = (uint16_t)(rng() % 2);
-        r.len_bytes = 1 + (uint32_t)(rng() % RECORD_NAME_MAX);
-        if (r.type == RECORD_ASK && r.flags == RECORD_HASHED)
-            r.len_bytes += RECORD_HASH_BYTES;
-        r.mode = rng() % 010000;
-        r.mtime_s = (int64_t)rng();
-        r.mtime_ns = (uint32_t)(rng() % 1000000000);
+        random_named(r, rng);
         break;
     case RECORD_DATA:
         r.len_bytes = 1 + (uint32_t)(rng() % RECORD_DATA_MAX);
@@ -236,12 +285,16 @@ static struct record random_record(std::mt19937_64 &rng)
         r.size = 1 + rng() % RECORD_HOLE_MAX;
         break;
     case RECORD_ANSWER:
-        r.flags = (uint16_t)(rng() % 2);
+        r.flags = (uint16_t)(rng() % 3);
         r.size = rng() >> 1;
         break;
     case RECORD_HAVE:
     case RECORD_KEEP:
         random_chunks(r, rng);
+        break;
+    case RECORD_BLOCKS:
+    case RECORD_COPY:
+        random_blocks(r, rng);
         break;
     case RECORD_END_FILE:
         for (uint8_t &b : r.hash)
@@ -348,14 +401,16 @@ TEST(Record, Limits)
     r.file = 0;
     expect_refused(r, "no file number");
     r = offer();
-    r.flags = 4;
+    r.flags = 8;
     expect_refused(r, "unknown flag");
     r = offer();
     r.flags = RECORD_SIZE_UNKNOWN;
     expect_refused(r, "size both known and unknown");
     r.size = 0;
-    r.flags = RECORD_SIZE_UNKNOWN | RECORD_RESUME;
-    expect_refused(r, "size both known and unknown");
+    for (uint16_t flag : {RECORD_RESUME, RECORD_COPIES}) {
+        r.flags = RECORD_SIZE_UNKNOWN | flag;
+        expect_refused(r, "size both known and unknown");
+    }
     r = offer();
     r.mode = 010000;
     expect_refused(r, "mode out of range");
@@ -419,6 +474,48 @@ TEST(Record, LimitsOfChunks)
     r.flags = 0;
     r.offset = (uint64_t)INT64_MAX + 1 - RECORD_CHUNK_BYTES;
     expect_refused(r, "end out of range");
+}
+
+TEST(Record, LimitsOfBlocks)
+{
+    struct record r = {};
+
+    r.type = RECORD_COPY;
+    r.file = 1;
+    expect_refused(r, "copy out of range");
+    r.size = RECORD_COPY_MAX + 1;
+    expect_refused(r, "copy out of range");
+    r.size = 1;
+    r.from = INT64_MAX;
+    expect_refused(r, "end out of range");
+    r.from = UINT64_MAX;
+    expect_refused(r, "end out of range");
+    r.from = 0;
+    r.offset = INT64_MAX;
+    expect_refused(r, "end out of range");
+    r = {};
+    r.type = RECORD_BLOCKS;
+    r.file = 1;
+    r.size = RECORD_BLOCK_MIN;
+    expect_refused(r, "no blocks");
+    r.len_bytes = RECORD_BLOCK_BYTES + 1;
+    expect_refused(r, "half a block");
+    r.len_bytes = (RECORD_BLOCKS_MAX + 1) * RECORD_BLOCK_BYTES;
+    expect_refused(r, "length out of range");
+    r.len_bytes = RECORD_BLOCK_BYTES;
+    for (uint64_t size :
+         {RECORD_BLOCK_MIN / 2, RECORD_BLOCK_MIN + 1, RECORD_BLOCK_MAX + RECORD_BLOCK_MIN}) {
+        r.size = size;
+        expect_refused(r, "length of blocks out of range");
+    }
+    r.size = RECORD_BLOCK_MIN;
+    r.offset = RECORD_BLOCK_MIN - 1;
+    expect_refused(r, "a block out of place");
+    r = {};
+    r.type = RECORD_ANSWER;
+    r.file = 1;
+    r.flags = RECORD_WHOLE | RECORD_LISTED;
+    expect_refused(r, "a list of a file that is whole");
 }
 
 TEST(Record, LimitsOfASync)

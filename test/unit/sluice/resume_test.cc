@@ -80,7 +80,11 @@ class Resume : public testing::Test
 
         ask.type = RECORD_ASK;
         ask.flags = 0;
-        return part_file_ask(&part, &destination, "x", &ask, nullptr, whole);
+        int basis_fd;
+        uint64_t bytes = part_file_ask(&part, &destination, "x", &ask, nullptr, whole, &basis_fd);
+
+        EXPECT_EQ(basis_fd, -1) << "only a sync looks at what is to be replaced";
+        return bytes;
     }
     uint64_t asked()
     {
@@ -249,7 +253,7 @@ TEST_F(Resume, ANewTransferBeginsAnew)
 {
     interrupted(3 * CHUNK);
     ASSERT_EQ(open(false), RECORD_OK);
-    EXPECT_EQ(part.old_bytes, 0u);
+    EXPECT_EQ(part.part_bytes, 0u);
     EXPECT_EQ(folder.count(), 1u);
     EXPECT_EQ(complete(), 0u);
 }
@@ -262,7 +266,7 @@ TEST_F(Resume, APartThatIsBeingWrittenIsLeftAlone)
     ASSERT_EQ(flock(fd, LOCK_EX), 0);
     EXPECT_EQ(asked(), 0u);
     ASSERT_EQ(open(true), RECORD_OK);
-    EXPECT_EQ(part.old_bytes, 0u);
+    EXPECT_EQ(part.part_bytes, 0u);
     EXPECT_STRNE(part.temporary.text, name.c_str());
     ASSERT_EQ(write(0, 2 * CHUNK), RECORD_OK);
     EXPECT_FALSE(part_file_leave(&part)) << "nobody would find it";
@@ -302,7 +306,7 @@ TEST_F(Resume, NothingOfOthersIsWrittenTo)
         EXPECT_EQ(asked(), 0u) << kind;
         ASSERT_EQ(open(true), RECORD_OK) << kind;
         EXPECT_STRNE(part.temporary.text, name.c_str()) << kind;
-        EXPECT_EQ(part.old_bytes, 0u) << kind;
+        EXPECT_EQ(part.part_bytes, 0u) << kind;
         part_file_discard(&part);
         EXPECT_EQ(only(), name) << kind;
         EXPECT_TRUE(other.read("secret") == std::string(3 * CHUNK, 's')) << kind;
@@ -339,9 +343,10 @@ TEST_F(Resume, AFileThatIsThereIsWhole)
 TEST_F(Resume, AskingChangesNothing)
 {
     struct record ask = offer;
+    int basis_fd;
     bool whole;
 
-    EXPECT_EQ(part_file_ask(&part, &destination, "a/b/x", &ask, nullptr, &whole), 0u);
+    EXPECT_EQ(part_file_ask(&part, &destination, "a/b/x", &ask, nullptr, &whole, &basis_fd), 0u);
     EXPECT_FALSE(whole);
     EXPECT_EQ(folder.count(), 0u);
 }

@@ -83,12 +83,20 @@ class Sync : public testing::Test
         r.mtime_s = r.mode != 0 || type == RECORD_LINK ? 7 : 0;
         r.size = type == RECORD_END_ALL ? number : size;
         r.offset = offset;
+        r.from = copied;
         if (type == RECORD_END_FILE)
             content_hash(content, r.hash);
         record_encode(bytes.data(), &r);
         memcpy(bytes.data() + RECORD_HEADER_BYTES, data.data(), data.size());
         EXPECT_EQ(record_decode(bytes.data(), bytes.size(), &back, &why), 0) << why;
         return incoming_record(&in, &back, bytes.data() + RECORD_HEADER_BYTES, &why);
+    }
+    int give_copy(uint64_t offset, uint64_t from, uint64_t size)
+    {
+        copied = from;
+        int err = give(RECORD_COPY, "", 0, size, offset);
+        copied = 0;
+        return err;
     }
     int give_link(const std::string &name, const std::string &target)
     {
@@ -129,7 +137,7 @@ class Sync : public testing::Test
     struct incoming in = {};
     Lines lines;
     std::string content;
-    uint64_t number = 0, asked = 0;
+    uint64_t number = 0, asked = 0, copied = 0;
     const char *why = nullptr;
 };
 
@@ -287,72 +295,116 @@ TEST_F(Sync, AFileThatIsThere)
     EXPECT_EQ(answer().flags, 0) << "the sender could not read it";
 }
 
-/* The first chunks come from what an interrupted transfer has left, the others from the file that
- * is replaced. */
+/* The first chunks come from what an interrupted transfer has left, others from the file that is
+ * replaced, from wherever it has them. */
 TEST_F(Sync, ABasisAndAPart)
 {
     std::mt19937_64 rng(test_seed());
     const std::string old = content_random(rng, 5 * CHUNK + 9);
-    uint8_t hashes[8 * RECORD_HASH_BYTES], hash[RECORD_HASH_BYTES];
+    uint8_t hashes[8 * RECORD_HASH_BYTES];
     uint64_t first;
 
     folder.write("in/f", old);
-    content = old;
-    content[0] ^= 1;
-    content[3 * CHUNK + 5] ^= 1;
+    content = old.substr(CHUNK, 2 * CHUNK) + "new" + old.substr(7, 3 * CHUNK);
     ASSERT_EQ(give(RECORD_OFFER, "f", 0, content.size()), 0);
     ASSERT_EQ(give(RECORD_DATA, content.substr(0, 2 * CHUNK)), 0);
     EXPECT_TRUE(part_file_leave(&in.part));
     in.in_file = false;
     EXPECT_EQ(give(RECORD_ASK, "f", 0, content.size()), 0);
-    EXPECT_EQ(answer().size, 5 * CHUNK);
-    ASSERT_EQ(give(RECORD_OFFER, "f", RECORD_RESUME, content.size()), 0);
-    ASSERT_EQ(part_file_hash(&in.part, hashes, 8, &first), 5u);
-    for (uint64_t i = 0; i < 5; i++) {
-        content_hash(content.substr(i * CHUNK, CHUNK), hash);
-        EXPECT_EQ(memcmp(hash, hashes + i * RECORD_HASH_BYTES, sizeof hash) == 0, i != 3) << i;
-    }
-    EXPECT_EQ(give(RECORD_KEEP, "", 0, 3 * CHUNK, 0), 0);
-    EXPECT_EQ(give(RECORD_DATA, content.substr(3 * CHUNK, CHUNK), 0, 0, 3 * CHUNK), 0);
+    EXPECT_EQ(answer().size, 2 * CHUNK);
+    EXPECT_EQ(answer().flags, RECORD_LISTED);
+    ASSERT_EQ(give(RECORD_OFFER, "f", RECORD_RESUME | RECORD_COPIES, content.size()), 0);
+    ASSERT_EQ(part_file_hash(&in.part, hashes, 8, &first), 2u);
+    EXPECT_EQ(give(RECORD_KEEP, "", 0, CHUNK, 0), 0);
+    EXPECT_EQ(give_copy(CHUNK, 2 * CHUNK, CHUNK), 0);
+    EXPECT_EQ(give(RECORD_DATA, "new", 0, 0, 2 * CHUNK), 0);
     EXPECT_EQ(folder.read("in/f"), old) << "nothing half-written under its name";
-    EXPECT_EQ(give(RECORD_KEEP, "", 0, CHUNK, 4 * CHUNK), 0);
-    EXPECT_EQ(give(RECORD_DATA, content.substr(5 * CHUNK), 0, 0, 5 * CHUNK), 0);
+    EXPECT_EQ(give_copy(2 * CHUNK + 3, 7, 3 * CHUNK), 0);
+    EXPECT_EQ(in.part.kept_bytes, content.size() - 3);
     EXPECT_EQ(give(RECORD_END_FILE, "", 0, content.size()), 0);
     EXPECT_EQ(result(), (uint32_t)RECORD_OK);
     EXPECT_TRUE(folder.read("in/f") == content);
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(at("")), {}), 1);
 }
 
-/* A program changes the basis after its hashes were told. */
+/* Which files are looked at for what they share with the new one. */
+TEST_F(Sync, WhatIsNoBasis)
+{
+    folder.write("in/f", std::string(8192, 'a'));
+    folder.write("in/small", std::string(4095, 'a'));
+    ASSERT_EQ(symlink("f", at("l").c_str()), 0);
+    ASSERT_EQ(link(at("f").c_str(), at("g").c_str()), 0);
+    for (const char *name : {"f", "g"}) {
+        EXPECT_EQ(give(RECORD_ASK, name, 0, 4096), 0);
+        EXPECT_EQ(answer().flags, RECORD_LISTED) << name;
+        EXPECT_TRUE(basis_is_open(&in.basis));
+        basis_close(&in.basis);
+    }
+    for (const char *name : {"small", "l", "none", "x/f"}) {
+        EXPECT_EQ(give(RECORD_ASK, name, 0, 8192), 0);
+        EXPECT_EQ(answer().flags, 0) << name;
+        EXPECT_FALSE(basis_is_open(&in.basis));
+    }
+    EXPECT_EQ(give(RECORD_ASK, "f", 0, 4095), 0);
+    EXPECT_EQ(answer().flags, 0);
+    destination.whole_files = true;
+    EXPECT_EQ(give(RECORD_ASK, "f", 0, 4096), 0);
+    EXPECT_EQ(answer().flags, 0);
+    destination.whole_files = false;
+    destination.dry_run = options.dry_run = true;
+    EXPECT_EQ(give(RECORD_ASK, "f", 0, 4096), 0);
+    EXPECT_EQ(answer().flags, 0);
+}
+
+/* A program changes, shortens or removes the basis after its blocks were told. */
 TEST_F(Sync, ABasisThatChanges)
 {
-    uint8_t hashes[8 * RECORD_HASH_BYTES];
-    uint64_t first;
+    const uint32_t code[] = {RECORD_CORRUPT, RECORD_IO, RECORD_IO};
 
-    content = std::string(3 * CHUNK, 'a');
-    folder.write("in/f", content);
-    ASSERT_EQ(give(RECORD_OFFER, "f", RECORD_RESUME, content.size()), 0);
-    ASSERT_EQ(part_file_hash(&in.part, hashes, 8, &first), 3u);
-    folder.write("in/f", std::string(3 * CHUNK, 'b'));
-    EXPECT_EQ(give(RECORD_KEEP, "", 0, 3 * CHUNK, 0), 0);
-    EXPECT_EQ(give(RECORD_END_FILE, "", 0, content.size()), 0);
-    EXPECT_EQ(result(), (uint32_t)RECORD_CORRUPT);
-    EXPECT_EQ(folder.read("in/f").substr(0, 1), "b");
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(at("")), {}), 1);
+    for (int i = 0; i < 3; i++) {
+        content = std::string(3 * CHUNK, 'a');
+        folder.write("in/f", content);
+        ASSERT_EQ(give(RECORD_ASK, "f", 0, content.size() - 1), 0);
+        basis_close(&in.basis);
+        content.pop_back();
+        if (i == 2)
+            unlink(at("f").c_str());
+        ASSERT_EQ(give(RECORD_OFFER, "f", RECORD_COPIES, content.size()), 0);
+        if (i == 0)
+            folder.write("in/f", std::string(3 * CHUNK, 'b'));
+        EXPECT_TRUE(i != 1 || truncate(at("f").c_str(), CHUNK) == 0);
+        EXPECT_EQ(give_copy(0, 0, content.size()), 0);
+        EXPECT_EQ(give(RECORD_END_FILE, "", 0, content.size()), 0);
+        EXPECT_EQ(result(), code[i]);
+        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(at("")), {}), i < 2);
+    }
+}
+
+TEST_F(Sync, CopiesThatAreWrong)
+{
+    folder.write("in/f", std::string(8192, 'a'));
+    ASSERT_EQ(give(RECORD_OFFER, "f", 0, 8192), 0);
+    EXPECT_EQ(give_copy(0, 0, 4096), -EPROTO);
+    EXPECT_STREQ(why, "a copy of a file that nothing was to be copied from");
+    part_file_discard(&in.part);
+    in.in_file = false;
+    ASSERT_EQ(give(RECORD_OFFER, "f", RECORD_COPIES, 8192), 0);
+    EXPECT_EQ(give_copy(1, 0, 4096), -EPROTO);
+    EXPECT_EQ(give_copy(0, 0, 8193), -EPROTO);
+    EXPECT_EQ(give_copy(0, 4097, 4096), 0) << "beyond the end of the file: this one fails";
+    EXPECT_EQ(result(), (uint32_t)RECORD_IO);
+    EXPECT_EQ(give(RECORD_BLOCKS, "", RECORD_LAST, 512), -EPROTO);
 }
 
 TEST_F(Sync, HolesOfABasisStayHoles)
 {
-    uint8_t hashes[64 * RECORD_HASH_BYTES];
-    uint64_t first;
     struct stat st;
 
     folder.write("in/f", "x");
     ASSERT_EQ(truncate(at("f").c_str(), 8 * CHUNK), 0);
     content = folder.read("in/f");
-    ASSERT_EQ(give(RECORD_OFFER, "f", RECORD_RESUME, content.size()), 0);
-    ASSERT_EQ(part_file_hash(&in.part, hashes, 64, &first), 8u);
-    EXPECT_EQ(give(RECORD_KEEP, "", 0, 8 * CHUNK, 0), 0);
+    ASSERT_EQ(give(RECORD_OFFER, "f", RECORD_COPIES, content.size()), 0);
+    EXPECT_EQ(give_copy(0, 0, 8 * CHUNK), 0);
     EXPECT_EQ(give(RECORD_END_FILE, "", 0, content.size()), 0);
     EXPECT_EQ(result(), (uint32_t)RECORD_OK);
     ASSERT_EQ(stat(at("f").c_str(), &st), 0);

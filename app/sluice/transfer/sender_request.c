@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The request that is being filled. See sender.h. */
+#include "sluice/say.h"
+#include "sluice/transfer/sender.h"
+
+/* libsluice refused a submission. */
+void sender_broken(struct sender *s, int err)
+{
+    if (s->status != 0)
+        return;
+    s->status = err;
+    sender_failed(s, say_error(say_code(err, true), "%s", sluice_error(s->loop.session)));
+}
+
+void sender_flush(struct sender *s)
+{
+    int err;
+
+    if (s->slot < 0 || s->pack.used_bytes == 0 || s->status != 0)
+        return;
+    err = sluice_send(s->conn, s->pack.memory + PACK_FIRST, s->pack.used_bytes, (uint64_t)s->slot);
+    if (err < 0) {
+        sender_broken(s, err);
+        return;
+    }
+    s->busy[s->slot] = true;
+    s->in_flight++;
+    s->slot = -1;
+}
+
+bool sender_room(struct sender *s, uint32_t room)
+{
+    uint32_t i;
+
+    if (s->slot >= 0 && pack_room(&s->pack) < room)
+        sender_flush(s);
+    if (s->slot >= 0)
+        return pack_room(&s->pack) >= room; /* false: the connection broke */
+    for (i = 0; i < s->n_slots; i++) {
+        if (!s->busy[i]) {
+            s->slot = (int)i;
+            s->pack.memory = s->memory + (uint64_t)i * PACK_BYTES;
+            s->pack.used_bytes = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum sender_step sender_hole(struct sender *s, uint64_t len)
+{
+    struct record r = {.type = RECORD_HOLE, .file = s->file, .offset = s->source.at_bytes};
+
+    r.size = len < RECORD_HOLE_MAX ? len : RECORD_HOLE_MAX;
+    pack_add(&s->pack, &r, NULL);
+    source_skip(&s->source, r.size);
+    return SENDER_WORKED;
+}
