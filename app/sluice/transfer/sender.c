@@ -11,6 +11,9 @@
 #include "sluice/say.h"
 
 #define COMPLETIONS 32
+/* While there is work, completions are looked for so often: two system calls, about 1 us, are then
+ * 1 % of the time. A tree that the receiver has is walked at 1 us for each file. */
+#define TAKE_NS     100000
 #define RETRY_NS    200000000u /* between two attempts to reach a receiver */
 
 /* `user` of submissions: a request's slot, or one of these. */
@@ -87,9 +90,8 @@ static uint64_t sender_next(const struct sender *s)
                     limits_next(&s->limits));
 }
 
-static void sender_tick(struct sender *s)
+static void sender_tick(struct sender *s, uint64_t now)
 {
-    uint64_t now = loop_now();
     struct flow f = {.outward = true};
 
     if (now < sender_next(s))
@@ -123,6 +125,7 @@ static void sender_wait(struct sender *s, enum sender_step step)
 
 static void sender_loop(struct sender *s)
 {
+    uint64_t now, taken_ns = 0;
     bool shutting = false;
     int err;
 
@@ -142,10 +145,14 @@ static void sender_loop(struct sender *s)
             if (err < 0)
                 sender_broken(s, err);
         }
-        if (step != SENDER_WORKED)
-            sender_wait(s, step);
-        sender_take(s);
-        sender_tick(s);
+        now = loop_now();
+        if (step != SENDER_WORKED || now - taken_ns >= TAKE_NS) {
+            if (step != SENDER_WORKED)
+                sender_wait(s, step);
+            sender_take(s);
+            taken_ns = loop_now();
+        }
+        sender_tick(s, now);
     }
 }
 
