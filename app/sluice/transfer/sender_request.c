@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The request that is being filled. See sender.h. */
-#include "sluice/say.h"
 #include "sluice/transfer/sender.h"
+
+#include "sluice/say.h"
 
 /* libsluice refused a submission. */
 void sender_broken(struct sender *s, int err)
