@@ -194,6 +194,24 @@ int host_shutdown(struct host *h, uint32_t conn, uint64_t user, uint64_t now)
     return 0;
 }
 
+int host_limit(struct host *h, uint32_t conn, uint64_t tx_Bps, uint64_t rx_Bps, uint64_t now)
+{
+    struct conn *c = user_conn(h, conn);
+
+    host_clock(h, now);
+    if (c == NULL)
+        return -ENOTCONN;
+    c->pacing.limit_Bps = RTE_MIN(tx_Bps, CREDIT_RATE_MAX_BPS);
+    counter_set(&c->pub.rx_limit_Bps, rx_Bps);
+    if (c->state == HOST_CLOSED)
+        return 0;
+    conn_rate_apply(h, c);
+    path_grant_join(c);
+    if (c->state == HOST_OPEN)
+        conn_want(h, c, WANT_CNTL);
+    return 0;
+}
+
 void host_close(struct host *h, uint32_t conn, enum wire_end end, uint64_t now)
 {
     CHECK(conn < h->cfg.conns);

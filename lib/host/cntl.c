@@ -44,7 +44,7 @@ static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v
 {
     c->pacing.rate_Bps = v->rate_Bps;
     c->pacing.burst_bytes = v->burst_bytes;
-    counter_set(&c->pub.tx_reason, v->reason);
+    c->pacing.reason = v->reason;
     grant_note(h, c, &c->traced.granted, TRACE_GRANTED, v);
     if (v->hop_rate_Bps != 0 && v->hop_expiry_ms != 0) {
         struct hop_limit limit = {

@@ -96,12 +96,27 @@ static uint64_t hop_min_Bps(const struct host *h, const struct conn *c)
     return (uint64_t)c->tx.unit_bytes * CONN_SILENCE_STEPS * 1000 / h->cfg.silence_ms + 1;
 }
 
-/* Applies the smaller of the peer's grant and the routers' limits, halved for every step of
- * silence. */
+/* Lowers rate and burst to the application's limit. False: the limit is not lower. */
+static bool limit_apply(const struct conn *c, uint64_t *rate_Bps, uint64_t *burst_bytes)
+{
+    uint64_t limit_Bps = c->pacing.limit_Bps, burst = *burst_bytes;
+
+    if (limit_Bps == 0 || (limit_Bps >= *rate_Bps && burst != 0))
+        return false;
+    uint64_t most = grant_path_burst(limit_Bps, c->tx.unit_bytes);
+
+    *rate_Bps = limit_Bps;
+    *burst_bytes = burst == 0 ? most : RTE_MIN(burst, most);
+    return true;
+}
+
+/* Applies the smallest of the peer's grant, the routers' limits and the application's, halved for
+ * every step of silence. */
 void conn_rate_apply(struct host *h, struct conn *c)
 {
     uint64_t rate = c->pacing.rate_Bps, burst = c->pacing.burst_bytes;
     uint64_t hop_rate_Bps, hop_burst_bytes;
+    bool limited;
 
     if (hop_limits_min(&c->pacing.hops, &hop_rate_Bps, &hop_burst_bytes)) {
         hop_rate_Bps = RTE_MAX(hop_rate_Bps, hop_min_Bps(h, c));
@@ -111,6 +126,7 @@ void conn_rate_apply(struct host *h, struct conn *c)
         if (burst == 0)
             burst = (uint64_t)LIMIT_BURST_UNITS * c->tx.unit_bytes;
     }
+    limited = limit_apply(c, &rate, &burst);
     if (c->pacing.silent_steps > 0) {
         rate >>= c->pacing.silent_steps;
         if (burst == 0)
@@ -121,6 +137,7 @@ void conn_rate_apply(struct host *h, struct conn *c)
     credit_set(&c->pacing.credit, h->cfg.hz, rate, burst, h->now);
     counter_set(&c->pub.tx_rate_Bps, rate);
     counter_set(&c->pub.tx_burst_bytes, burst);
+    counter_set(&c->pub.tx_reason, limited ? (uint64_t)GRANT_LIMIT : c->pacing.reason);
     conn_has_data(h, c);
 }
 

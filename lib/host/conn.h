@@ -82,6 +82,7 @@ struct conn_public {
     uint64_t path_rtt_ns;   /* the shortest round trip known at the newest trial */
     uint64_t path_lost_ppm; /* of a million packets of the newest trial, how many the path lost */
     uint64_t share_Bps, share_burst_bytes, share_reason; /* the grant before the path limits it */
+    uint64_t rx_limit_Bps;                               /* host_limit(); 0: none */
     /* copied from struct conn when the state changes: conn_publish() */
     uint64_t peer[2], peer_port, service, owner, opener, go_back_n;
     uint64_t proven; /* 1: the peer has sent a packet with our key */
@@ -169,6 +170,8 @@ struct conn_pacing {
     struct credit credit;
     struct contract contract;       /* contract.peak_cost 0: there is no contract */
     uint64_t rate_Bps, burst_bytes; /* granted by the peer */
+    uint16_t reason;                /* of the peer's grant: enum grant_reason */
+    uint64_t limit_Bps;             /* host_limit(); 0: none */
     uint64_t peak_Bps;              /* granted by the peer; 0: none */
     struct hop_limits hops;         /* set by routers */
     uint32_t silent_steps;          /* how often the rate is halved, since the peer is silent */

@@ -226,12 +226,22 @@ static uint64_t idle_rate(const struct host_control *c, uint64_t pool_Bps)
     return RTE_MIN(RTE_MAX(rate, least), pool_Bps / (c->n_active + 1));
 }
 
+/* What is known of the port, without measuring. */
+static uint64_t port_rate(const struct host_control *c)
+{
+    uint64_t ceiling_Bps = c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX;
+    uint64_t rate = RTE_MIN(ceiling_Bps, c->link_Bps);
+
+    return rate != UINT64_MAX ? rate : 0;
+}
+
 static void start_write(const struct host_control *c, struct host *h, uint64_t pool_Bps,
                         uint64_t idle_Bps)
 {
     counter_set(&h->start.pool_Bps, pool_Bps);
     counter_set(&h->start.active, c->n_active);
     counter_set(&h->start.idle_Bps, idle_Bps);
+    counter_set(&h->start.port_Bps, port_rate(c));
     counter_set(&h->start.idle_burst_bytes, grant_start_burst(h, idle_Bps, h->cfg.mtu));
     counter_add(&h->start.interval, 1);
 }

@@ -28,6 +28,7 @@ struct flow_stats {
     uint64_t free_Bps;       /* limit of the rate while the path limits nothing */
     uint64_t path_limit_Bps; /* limit of the rate in force: free_Bps, or what the path carries */
     bool path_limited;
+    uint64_t limit_Bps;      /* of the application: host_limit(); UINT64_MAX: none */
     uint64_t path_rtt_ns;    /* the shortest round trip known */
     uint64_t throughput_Bps; /* mean since the connection became active; after 8 intervals, a moving
                                 mean of about 8 */

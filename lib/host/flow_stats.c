@@ -216,6 +216,9 @@ bool flow_stats_update(struct host_control *c, struct host *h, uint32_t i, struc
     }
     r->grant_Bps = counter_get(&p->rx_rate_Bps); /* by control; at first by the worker */
     r->burst_bytes = counter_get(&p->rx_burst_bytes);
+    r->limit_Bps = counter_get(&p->rx_limit_Bps);
+    if (r->limit_Bps == 0)
+        r->limit_Bps = UINT64_MAX;
     r->few = has_few(p, r, interval_ns);
     sample_add(c, r, bytes, sent, interval_ns);
     ceiling_update(c, p, r);

@@ -299,6 +299,14 @@ void host_deny(struct host *h, uint32_t conn, uint64_t now);
 /* True if the connection holds no application memory any more (its owner may unmap it). */
 bool host_conn_gone(const struct host *h, uint32_t conn);
 
+/*
+ * Sets what the application allows: at most tx_Bps of user bytes are sent, whatever the peer
+ * grants, and at most rx_Bps are granted to the peer; 0: no limit. Replaces what was set before, at
+ * any time of the connection. Both hold packet by packet, as grants do. What a limit leaves of the
+ * host's capacity is shared among the other senders. Returns 0 or -ENOTCONN (no such connection).
+ */
+int host_limit(struct host *h, uint32_t conn, uint64_t tx_Bps, uint64_t rx_Bps, uint64_t now);
+
 /* Takes at most max completions; returns how many. */
 uint32_t host_completions(struct host *h, struct host_completion *out, uint32_t max);
 
@@ -321,8 +329,8 @@ struct host_conn_info {
     uint32_t unit_bytes;
     uint32_t dropped_unit_bytes; /* the shortest unit that the path was seen to drop, which made
                                     units smaller; 0: none */
-    uint64_t tx_rate_Bps, tx_burst_bytes;    /* what the peer granted us (or the default) */
-    uint16_t tx_reason;                      /* of the peer, for people: host_reason_name() */
+    uint64_t tx_rate_Bps, tx_burst_bytes; /* what the peer granted us (or the default) */
+    uint16_t tx_reason; /* of the peer, or that of host_limit(): host_reason_name() */
     uint64_t rx_rate_Bps, rx_burst_bytes;    /* what we granted */
     uint16_t rx_reason;                      /* enum grant_reason: host_reason_name() */
     uint64_t rtt_ns;                         /* smoothed; 0: unknown */
@@ -360,6 +368,9 @@ struct host_conn_spread {
 /* [any] False if the connection is free. */
 bool host_conn_spread(const struct host *h, uint32_t conn, struct host_conn_spread *out);
 
+/* [any] User bytes a second that the port carries, as configured or as its link says, whichever is
+ * less; 0: neither is known. */
+uint64_t host_port_rate(const struct host *h);
 const char *host_reason_name(uint16_t reason);
 uint32_t host_conn_limit(const struct host *h); /* [any] connection numbers are below this */
 uint32_t host_conn_count(const struct host *h); /* [any] connections in use */

@@ -92,6 +92,7 @@ struct start {
     uint64_t pool_Bps; /* for all connections in sum */
     uint64_t active;   /* connections that share pool_Bps */
     uint64_t idle_Bps, idle_burst_bytes;
+    uint64_t port_Bps; /* host_port_rate() */
 };
 
 /* Connections that began in this interval of control. Owned by the worker. */
@@ -115,6 +116,7 @@ enum grant_reason {
     GRANT_COMPETING = 10, /* the connection's part of a path whose queue a competitor keeps long */
     GRANT_OCCUPANCY = 11, /* what thresholds on buffers or delay allow */
     GRANT_ECN = 12,       /* less than the rate that arrived: a router marked packets */
+    GRANT_LIMIT = 13,     /* what an application allows: host_limit() */
 };
 
 /* The final figures of a connection that is over. */

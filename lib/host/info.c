@@ -58,9 +58,15 @@ const char *host_reason_name(uint16_t reason)
         [GRANT_COMPETING] = "competing",
         [GRANT_OCCUPANCY] = "occupancy",
         [GRANT_ECN] = "ecn",
+        [GRANT_LIMIT] = "limit",
     };
 
     return reason < RTE_DIM(name) ? name[reason] : "unknown";
+}
+
+uint64_t host_port_rate(const struct host *h)
+{
+    return counter_get(&h->start.port_Bps);
 }
 
 uint32_t host_conn_limit(const struct host *h)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an operator sets for single connections. An override is kept with the connection's
- * statistics, and forgotten with them. */
+ * statistics, and forgotten with them. The application's own limit (host_limit()) bounds the
+ * ceiling, whatever the operator sets. */
 #include <errno.h>
 
 #include "host/control_internal.h"
@@ -18,7 +19,7 @@ uint64_t override_ceiling(const struct host_control *c, const struct flow_stats 
 
     if (ceiling == 0 && r->peers != SHARE_NO_PEER)
         ceiling = c->peers[r->peers].ceiling_Bps;
-    return ceiling != 0 ? ceiling : UINT64_MAX;
+    return ceiling != 0 ? RTE_MIN(ceiling, r->limit_Bps) : r->limit_Bps;
 }
 
 /* The statistics of an open connection; NULL if the connection is not open, or if control only has

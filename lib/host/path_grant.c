@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Limits a grant to what the path to us carries. This runs on the worker, which watches the path
- * packet by packet. So the grant follows the path from one round trip to the next, whatever
- * control's interval is.
+ * Limits a grant to what the path to us carries, and to what the application allows. This runs on
+ * the worker, which watches the path packet by packet. So the grant follows the path from one round
+ * trip to the next, whatever control's interval is.
  */
 #include <string.h>
 
@@ -39,6 +39,7 @@ bool path_grant_join(struct conn *c)
     const struct pathrate *p = &c->path.rate;
     uint64_t rate = counter_get(&c->pub.share_Bps), reason = counter_get(&c->pub.share_reason);
     uint64_t burst = counter_get(&c->pub.share_burst_bytes);
+    uint64_t limit_Bps = counter_get(&c->pub.rx_limit_Bps);
     bool limits = p->mode != PATHRATE_FREE && p->ceiling_Bps < rate;
 
     if (limits) {
@@ -49,6 +50,12 @@ bool path_grant_join(struct conn *c)
         rate = c->occupancy.pace_Bps;
         reason = GRANT_OCCUPANCY;
         burst = RTE_MIN(burst, grant_path_burst(rate, c->tx.unit_bytes));
+    }
+    if (limit_Bps != 0 && limit_Bps < rate) {
+        rate = limit_Bps;
+        reason = GRANT_LIMIT;
+        if (p->mode == PATHRATE_FREE) /* else the path decides, below */
+            burst = RTE_MIN(burst, grant_path_burst(rate, c->tx.unit_bytes));
     }
     if (p->mode != PATHRATE_FREE)
         burst = RTE_MIN(burst, pathrate_burst_bytes(p, rate, c->tx.unit_bytes));

@@ -162,6 +162,8 @@ uint64_t sharing_grant(const struct host_control *c, const struct flow_stats *r,
         return RTE_MIN(idle_Bps, sharing_max(c, r));
     }
     *why = reasons[f->bound];
+    if (f->bound == SHARE_CEILING && f->ceiling_Bps == r->limit_Bps)
+        *why = GRANT_LIMIT;
     if (f->bound != SHARE_DEMAND)
         return f->grant_Bps;
     if (flow_stats_slack(r) && c->max_Bps != UINT64_MAX)

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <deque>
 
+#include "bytes.hh"
 #include "pair.hh"
 #include "whole_pools.hh"
 
@@ -153,6 +155,101 @@ TEST_F(Pacing, CapacityIsLowered)
     EXPECT_GE(least, kGigabit / 40 * 98 / 100);
     EXPECT_LE(most, kGigabit / 40 * 102 / 100);
     EXPECT_TRUE(p.finish()) << p.state();
+}
+
+// The application of one end allows a rate, drawn at random, and later another one. In each window
+// of 10 ms, the sender has sent no more than that, 1 % or a burst of two units, and a packet.
+TEST_F(Pacing, AnApplicationsLimitHoldsInEachWindow)
+{
+    uint64_t seed = test_seed();
+    struct rng r;
+
+    rng_init(&r, seed);
+    for (int world = 0; world < 12; world++) {
+        uint32_t side = world % 2; // that limits: 0 the sender, 1 the receiver
+        uint64_t rate[2] = {2500000 + rng_below(&r, 60000000), 2500000 + rng_below(&r, 60000000)};
+        uint64_t begun[2] = {0, 0}, least, most, unit;
+        struct host_conn_info from, to;
+        Pair p(options());
+
+        SCOPED_TRACE("world " + std::to_string(world) + " of SLUICE_SEED=" + std::to_string(seed));
+        sent.clear();
+        p.open();
+        for (int i = 0; i < 4; i++) {
+            p.recv(kRequest);
+            p.send(kRequest);
+        }
+        for (int i = 0; i < 2; i++) {
+            host *h = side == 0 ? p.a() : p.b();
+
+            ASSERT_EQ(host_limit(h, p.conn[side], side == 0 ? rate[i] : 0, side == 1 ? rate[i] : 0,
+                                 world_now(p.w)),
+                      0);
+            world_wake(p.w, side, world_now(p.w));
+            begun[i] = world_now(p.w);
+            ASSERT_FALSE(p.run([&] { return p.all_done(); }, 120 * kMs)) << p.state();
+            ASSERT_TRUE(host_conn_info(p.a(), p.conn[0], &from));
+            ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &to));
+            EXPECT_EQ(from.tx_rate_Bps, rate[i]);
+            EXPECT_STREQ(host_reason_name(from.tx_reason), "limit");
+            EXPECT_EQ(to.rx_rate_Bps == rate[i], side == 1);
+            unit = from.unit_bytes;
+            windows(begun[i] + 1 * kMs, world_now(p.w), 10 * kMs, &least, &most);
+            EXPECT_LE(most, rate[i] / 100 + std::max(rate[i] / 10000, 2 * unit) + unit);
+            EXPECT_GE(least + 2 * unit, rate[i] / 100);
+        }
+        p.close();
+    }
+}
+
+// Control runs only each 50 ms, but a limit of the receiver holds a round trip later.
+TEST_F(Pacing, ALimitDoesNotWaitForControl)
+{
+    PairOptions o = options();
+    struct host_conn_info from;
+
+    o.control_ns = 50 * kMs;
+    Pair p(o);
+    p.open();
+    for (int i = 0; i < 2; i++) {
+        p.recv(kRequest);
+        p.send(kRequest);
+    }
+    p.wait(10 * kMs);
+    for (uint64_t rate : {3000000, 2000000, 4000000}) {
+        ASSERT_EQ(host_limit(p.b(), p.conn[1], 0, rate, world_now(p.w)), 0);
+        world_wake(p.w, 1, world_now(p.w));
+        p.wait(1 * kMs);
+        ASSERT_TRUE(host_conn_info(p.a(), p.conn[0], &from));
+        EXPECT_EQ(from.tx_rate_Bps, rate);
+    }
+    p.close();
+}
+
+// A limit that is taken away leaves no trace, and a limit above the grant changes nothing.
+TEST_F(Pacing, ALimitIsTakenAway)
+{
+    Pair p(options());
+    struct host_conn_info from;
+
+    p.open();
+    for (int i = 0; i < 3; i++) {
+        p.recv(kRequest);
+        p.send(kRequest);
+    }
+    for (int i = 0; i < 2; i++) {
+        ASSERT_EQ(host_limit(p.a(), p.conn[0], i == 0 ? 1000000 : 0, 0, world_now(p.w)), 0);
+        ASSERT_EQ(host_limit(p.b(), p.conn[1], 0, i == 0 ? 2000000 : 2 * kGigabit, world_now(p.w)),
+                  0);
+        world_wake(p.w, 0, world_now(p.w));
+        world_wake(p.w, 1, world_now(p.w));
+        p.wait(50 * kMs);
+        ASSERT_TRUE(host_conn_info(p.a(), p.conn[0], &from));
+        EXPECT_EQ(from.tx_rate_Bps, i == 0 ? 1000000 : kGigabit) << "the smaller one counts";
+        EXPECT_STREQ(host_reason_name(from.tx_reason), i == 0 ? "limit" : "capacity");
+    }
+    EXPECT_EQ(host_limit(p.a(), 3, 1, 1, world_now(p.w)), -ENOTCONN);
+    p.close();
 }
 
 } // namespace

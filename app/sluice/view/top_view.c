@@ -333,8 +333,8 @@ static void help_put(struct page *p)
         "  rate that the receiver allows; RATE is that of user data; LAST MINUTE shows",
         "  RATE, on one scale. LOST counts units missed, or (out) sent again.",
         "WHY is the reason of our grant: default newcomer capacity loss probe idle",
-        "  ceiling minimum demand queue competing ecn occupancy; \"peer\": the other end",
-        "  grants the rate. A connection that is not open shows its state. sluice(1)",
+        "  ceiling minimum demand queue competing ecn occupancy limit; \"peer\": the other",
+        "  end grants the rate. A connection that is not open shows its state. sluice(1)",
     };
     size_t i;
 

@@ -22,6 +22,7 @@ MEANS = {
     "competing": "packets came late, which path control took for a queue that competitors fill",
     "occupancy": "buffers or delay reached their thresholds",
     "ecn": "a router marked packets",
+    "limit": "an application allows no more",
 }
 
 

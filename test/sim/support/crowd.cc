@@ -236,6 +236,18 @@ void Crowd::send_once(uint32_t i, uint64_t bytes)
     world_wake(w, c.host, world_now(w));
 }
 
+void Crowd::limit_sender(uint32_t i, uint64_t rate_Bps)
+{
+    host_limit(world_host(w, conns[i].host), conns[i].own, rate_Bps, 0, world_now(w));
+    world_wake(w, conns[i].host, world_now(w));
+}
+
+void Crowd::limit_receiver(uint32_t i, uint64_t rate_Bps)
+{
+    host_limit(world_host(w, 0), conns[i].peer, 0, rate_Bps, world_now(w));
+    world_wake(w, 0, world_now(w));
+}
+
 void Crowd::run(uint64_t ns)
 {
     world_run(w, world_now(w) + ns);

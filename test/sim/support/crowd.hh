@@ -48,6 +48,9 @@ class Crowd
     }
     // Sets the demand of connection i. UINT64_MAX: it always has more to send. 0: it pauses.
     void demand(uint32_t i, uint64_t rate_Bps);
+    // Sets what the application of connection i allows, of its sender or at the receiver; 0: all.
+    void limit_sender(uint32_t i, uint64_t rate_Bps);
+    void limit_receiver(uint32_t i, uint64_t rate_Bps);
     void run(uint64_t ns);
     // Opens connection i.
     void connect(uint32_t i);
