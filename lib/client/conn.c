@@ -247,6 +247,22 @@ int sluice_shutdown(struct sluice_conn *c, uint64_t user)
     return err;
 }
 
+int sluice_limit(struct sluice_conn *c, uint64_t tx_Bps, uint64_t rx_Bps)
+{
+    struct sluice *s = c->session;
+    struct protocol_submission e = {
+        .op = PROTOCOL_LIMIT, .handle = c->handle, .u.limit = {.tx_Bps = tx_Bps, .rx_Bps = rx_Bps}};
+    int err;
+
+    e.user = client_op_take(s, c, PROTOCOL_LIMIT, 0);
+    if (e.user == CLIENT_NONE)
+        return client_fail(s, -ENOMEM, "no memory for a request");
+    err = client_submit(s, c->channel, &e, 1);
+    if (err < 0)
+        client_op_give(s, e.user);
+    return err;
+}
+
 static void tails_free(struct sluice_conn *c)
 {
     int i;
@@ -345,6 +361,7 @@ static void conn_stats(const struct sluice_conn *c, struct sluice_stats *out)
     out->tx_rate_limited_ns = w[PROTOCOL_TX_RATE_LIMITED_NS];
     memcpy(out->tx_why, &w[PROTOCOL_TX_WHY], sizeof out->tx_why - 1);
     memcpy(out->rx_why, &w[PROTOCOL_RX_WHY], sizeof out->rx_why - 1);
+    out->port_Bps = w[PROTOCOL_PORT_BPS];
     memcpy(peer, &w[PROTOCOL_PEER], sizeof peer);
     if ((w[PROTOCOL_PEER] | w[PROTOCOL_PEER_REST]) == 0)
         return;

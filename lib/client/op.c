@@ -113,7 +113,7 @@ static int op_earlier(const void *a, const void *b)
 
 static enum sluice_op op_public(uint8_t kind)
 {
-    return (enum sluice_op)kind; /* the same numbers up to SHUTDOWN; applications see no CLOSE */
+    return (enum sluice_op)kind; /* the same numbers up to SHUTDOWN; applications see no others */
 }
 
 static void op_abandon_one(struct sluice *s, struct client_op *op)
@@ -135,7 +135,7 @@ static void op_abandon_one(struct sluice *s, struct client_op *op)
         c->tails[op->tail].busy = false;
         if (op->wait != NULL)
             *op->wait = (struct client_wait){.free = true, .status = -ENOTCONN};
-    } else if (op->kind != PROTOCOL_CLOSE && !c->closing) {
+    } else if (op->kind <= PROTOCOL_SHUTDOWN && !c->closing) {
         client_ready_put(s, &done);
     }
     op->used = false;

@@ -38,7 +38,7 @@ static void pump_final(struct sluice *s, uint32_t index, const struct protocol_c
         pump_sync(s, index, e);
     } else if (op->kind == PROTOCOL_CLOSE) {
         c->closed = true;
-    } else {
+    } else if (op->kind != PROTOCOL_LIMIT) { /* of a limit, applications hear no more */
         struct sluice_completion done = {.user = op->user,
                                          .len = e->len,
                                          .conn = c,

@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 #define PROTOCOL_MAGIC         0x43554c53u /* "SLUC" */
-#define PROTOCOL_VERSION       4
+#define PROTOCOL_VERSION       5
 #define PROTOCOL_CHANNELS_MAX  64
 #define PROTOCOL_HANDLES_MAX   1024
 #define PROTOCOL_REGIONS_MAX   1024 /* per session */
@@ -155,6 +155,7 @@ enum protocol_op {
     PROTOCOL_RECV,
     PROTOCOL_SHUTDOWN,
     PROTOCOL_CLOSE, /* aborts an open connection; completes when its memory is released */
+    PROTOCOL_LIMIT, /* sets what the application allows from now on; completes at once */
     PROTOCOL_OPS,
 };
 
@@ -177,6 +178,12 @@ struct protocol_connect {
     uint8_t zero[24];
 };
 
+/* LIMIT: user bytes a second; 0: no limit. */
+struct protocol_limit {
+    uint64_t tx_Bps, rx_Bps;
+    uint64_t zero[4];
+};
+
 struct protocol_submission {
     uint8_t op;    /* enum protocol_op */
     uint8_t flags; /* enum protocol_flag */
@@ -187,6 +194,7 @@ struct protocol_submission {
     union {
         struct protocol_piece pieces[2]; /* SEND: [0], then [1]; RECV: [0] only */
         struct protocol_connect connect; /* CONNECT; ACCEPT: service only */
+        struct protocol_limit limit;
         uint64_t words[6];
     } u;
 };
@@ -226,7 +234,8 @@ enum protocol_word {
     PROTOCOL_TX_RATE_LIMITED_NS,
     PROTOCOL_TX_WHY, /* reason of the grant, here and in the next word; ends with 0 */
     PROTOCOL_RX_WHY = PROTOCOL_TX_WHY + PROTOCOL_WHY_MAX / 8,
-    PROTOCOL_WORDS = PROTOCOL_RX_WHY + PROTOCOL_WHY_MAX / 8,
+    PROTOCOL_PORT_BPS = PROTOCOL_RX_WHY + PROTOCOL_WHY_MAX / 8, /* what the port carries */
+    PROTOCOL_WORDS,
 };
 
 struct protocol_status {
@@ -247,7 +256,7 @@ struct protocol_channel {
 
 static_assert(sizeof(struct protocol_submission) == 64, "layout");
 static_assert(sizeof(struct protocol_completion) == 24, "layout");
-static_assert(sizeof(struct protocol_status) == 248, "layout");
+static_assert(sizeof(struct protocol_status) == 256, "layout");
 static_assert(sizeof(struct protocol_channel) == 6 * PROTOCOL_LINE, "layout");
 
 /* Bytes. status_offset counts from the start of session memory, sq_offset and cq_offset from the

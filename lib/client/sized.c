@@ -12,7 +12,7 @@
     static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type), "padding")
 
 ENDS_WITH(struct sluice_completion, op);
-ENDS_WITH(struct sluice_stats, rx_why);
+ENDS_WITH(struct sluice_stats, port_Bps);
 
 void client_sized_copy(void *out, size_t out_bytes, const void *in, size_t in_bytes)
 {

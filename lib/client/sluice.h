@@ -116,6 +116,15 @@ int sluice_send_sync(struct sluice_conn *c, const void *data, uint64_t len);
 /* Waits until every synchronous send on the connection is acknowledged. */
 int sluice_flush(struct sluice_conn *c);
 
+/*
+ * Limits the connection, in bytes of payload a second: what it sends to tx_Bps, whatever the peer
+ * grants, and what it grants the peer to rx_Bps. 0: no limit, as at the start. Holds from now on,
+ * at any time of the connection, and replaces the limits before. The daemons space the packets, so
+ * there are no bursts, and what a limit leaves of the receiving host goes to its other senders.
+ * Nothing completes. -EAGAIN: too many requests are outstanding; take completions first.
+ */
+int sluice_limit(struct sluice_conn *c, uint64_t tx_Bps, uint64_t rx_Bps);
+
 /* Ends sending. Completes with SLUICE_OP_SHUTDOWN when the peer has confirmed everything sent. */
 int sluice_shutdown(struct sluice_conn *c, uint64_t user);
 /* Closes the connection: cleanly if both directions were shut down, otherwise by an abort. Waits
@@ -184,6 +193,9 @@ struct sluice_stats {
      * "" until known. */
     char tx_why[16]; /* of the peer's grant */
     char rx_why[16]; /* of ours */
+    /* What the connection's port carries, in bytes of payload a second: as its capacity is
+     * configured or as its link says, whichever is less; 0: neither is known. */
+    uint64_t port_Bps;
 };
 /* Copies rates, round-trip time, counters and state of a connection to out, which is size_bytes
  * long. The daemon refreshes them about every 10 ms. */

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "client/protocol.h"
 #include "fuzz.h"
 
 enum rings_step {
@@ -24,13 +25,13 @@ enum rings_step {
 enum rings_tell { RINGS_LISTEN, RINGS_UNLISTEN, RINGS_ADD, RINGS_DROP };
 
 struct fuzz_rings_counts {
-    uint64_t submissions[6]; /* by enum protocol_op */
-    uint64_t done[6];        /* completions with status 0 */
-    uint64_t refused;        /* completions with another status */
-    uint64_t malformed;      /* submissions with -EBADMSG */
-    uint64_t faults[4];      /* by enum channel_fault */
-    uint64_t told[4];        /* by enum rings_tell: agreed */
-    uint64_t busy;           /* regions that could not be dropped */
+    uint64_t submissions[PROTOCOL_OPS]; /* by enum protocol_op */
+    uint64_t done[PROTOCOL_OPS];        /* completions with status 0 */
+    uint64_t refused;                   /* completions with another status */
+    uint64_t malformed;                 /* submissions with -EBADMSG */
+    uint64_t faults[4];                 /* by enum channel_fault */
+    uint64_t told[4];                   /* by enum rings_tell: agreed */
+    uint64_t busy;                      /* regions that could not be dropped */
 };
 
 extern struct fuzz_rings_counts fuzz_rings_counts;

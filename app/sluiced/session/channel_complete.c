@@ -250,6 +250,7 @@ void channel_status_write(struct channels *c, struct channel_session *cs, uint32
         state = i.state;
     }
     w[PROTOCOL_UNIT_STATE] |= state << 48;
+    w[PROTOCOL_PORT_BPS] = host_port_rate(c->host);
     protocol_status_write(&cs->statuses[handle], &h->status_seq, w);
 }
 

@@ -183,12 +183,22 @@ static int submit_recv(struct channels *c, struct channel_session *cs, struct ch
     return err;
 }
 
+static int submit_limit(struct channels *c, const struct channel_handle *h,
+                        const struct protocol_submission *e, uint64_t now)
+{
+    const struct protocol_limit *l = &e->u.limit;
+
+    if (!submit_zeros((const uint8_t *)l->zero, sizeof l->zero))
+        return -EBADMSG;
+    return host_limit(c->host, h->conn, l->tx_Bps, l->rx_Bps, now);
+}
+
 static uint32_t submit_completions(const struct protocol_submission *e)
 {
     return e->op == PROTOCOL_SEND && (e->flags & PROTOCOL_PROVISIONAL) != 0 ? 2 : 1;
 }
 
-/* Starts an operation on a handle in use. Returns as submit_start(). */
+/* Starts an operation on a handle in use. Returns as submit_start(). A LIMIT is over with that. */
 static int submit_use(struct channels *c, struct channel_session *cs,
                       const struct protocol_submission *e, uint64_t now)
 {
@@ -205,6 +215,8 @@ static int submit_use(struct channels *c, struct channel_session *cs,
     }
     if (h->state != CHANNEL_HANDLE_OPEN)
         return -ENOTCONN;
+    if (e->op == PROTOCOL_LIMIT)
+        return submit_limit(c, h, e, now);
     if (e->op == PROTOCOL_SEND)
         err = submit_send(c, cs, h, e, now);
     else if (e->op == PROTOCOL_RECV)
@@ -234,9 +246,8 @@ static int submit_start(struct channels *c, struct channel_session *cs,
     return submit_use(c, cs, e, now);
 }
 
-/* Delivers all completions of an operation that was not started. */
-static void submit_refuse(struct channel_session *cs, const struct protocol_submission *e,
-                          int status)
+/* Delivers all completions of an operation that was not started, or is over already. */
+static void submit_end(struct channel_session *cs, const struct protocol_submission *e, int status)
 {
     struct protocol_completion done = {.user = e->user,
                                        .handle = e->handle,
@@ -270,8 +281,8 @@ uint32_t channel_submit(struct channels *c, struct channel_session *cs, uint64_t
         cs->sq_head++;
         cs->owed += submit_completions(&e);
         status = submit_start(c, cs, &e, now);
-        if (status < 0)
-            submit_refuse(cs, &e, status);
+        if (status < 0 || e.op == PROTOCOL_LIMIT)
+            submit_end(cs, &e, status);
         if (status == -EBADMSG && ++cs->wrong >= CHANNEL_WRONG_MAX)
             channel_fault(c, cs, CHANNEL_FAULT_FLOOD);
     }

@@ -64,6 +64,10 @@ class Connection(_Closing):
         except EndOfData:
             self.close()
 
+    def limit(self, tx_Bps: int = 0, rx_Bps: int = 0) -> None:
+        """As Connection.limit()."""
+        self.connection.limit(tx_Bps, rx_Bps)
+
     def stats(self) -> Stats:
         return self.connection.stats()
 

@@ -85,6 +85,7 @@ class Stats:
     tx_rate_limited_ns: int
     tx_why: str  # reason of the peer's grant, as "capacity" (doc/control.md); "" until known
     rx_why: str  # of ours
+    port_Bps: int  # of payload, that the connection's port carries; 0: not known
 
 
 class Request:
@@ -183,6 +184,13 @@ class Connection(_Closing):
     def recv(self, data: Data) -> Request:
         """Posts a buffer for the next request of the peer; leave it alone until the request ends."""
         return self._submit(Op.RECV, data)
+
+    def limit(self, tx_Bps: int = 0, rx_Bps: int = 0) -> None:
+        """From now on sends at most tx_Bps, and grants the peer at most rx_Bps, in bytes of payload a second; 0: no limit."""
+        with self._session._handle:
+            status = lib.sluice_limit(self._open_pointer(), tx_Bps, rx_Bps)
+            if status < 0:
+                raise self._session._handle.error(status)
 
     def shutdown(self) -> Request:
         """Ends sending. The request ends when the peer has everything. The peer's receives then fail with EndOfData."""

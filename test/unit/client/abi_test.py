@@ -133,10 +133,11 @@ def _with_field_at(place: int | None) -> Callable[[xml.Element], None]:
 
 
 def _with_other_type(tree: xml.Element) -> None:
-    """The last field gets the type of the first, besides a field behind it."""
+    """The last field of another type than the first gets that type, besides a field behind all."""
     struct = _named(tree, "class-decl", "sluice_stats")
-    variables = list(struct.iter("var-decl"))
-    variables[-1].set("type-id", variables[0].attrib["type-id"])
+    first, *others = struct.iter("var-decl")
+    changed = next(one for one in reversed(others) if one.get("type-id") != first.get("type-id"))
+    changed.set("type-id", first.attrib["type-id"])
     _with_field_at(None)(tree)
 
 

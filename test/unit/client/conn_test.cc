@@ -283,6 +283,55 @@ TEST_F(ConnTest, HandlesRunOutAndComeBack)
     EXPECT_EQ(sluice_accept(s, 7000, 0, 0, &c), 0);
 }
 
+/* A limit is told to the daemon in the order of submission, before the connection, too, and the
+ * application hears nothing of it. */
+TEST_F(ConnTest, LimitsAreTheDaemons)
+{
+    struct sluice_conn *c[2];
+    struct sluice_stats t;
+    uint8_t *m = memory(8192);
+
+    ASSERT_EQ(sluice_listen(s, 7001), 0);
+    ASSERT_EQ(sluice_accept(s, 7001, 1, 1, &c[1]), 0);
+    ASSERT_EQ(sluice_limit(c[1], 0, 9000), 0);
+    ASSERT_EQ(sluice_connect(s, "10.0.0.1:7001", 0, 2, &c[0]), 0);
+    ASSERT_EQ(sluice_limit(c[0], 5000, 6000), 0);
+    ASSERT_EQ(sluice_limit(c[0], 7000, 8000), 0);
+    for (const auto &d : take(s, 2))
+        EXPECT_EQ(d.user, d.op == SLUICE_OP_ACCEPT ? 1u : 2u) << "of a limit";
+    EXPECT_TRUE(eventually([&] {
+        sluice_conn_stats(c[0], &t);
+        return t.tx_rate_Bps == 7000 && t.rx_rate_Bps == 8000;
+    }));
+    EXPECT_EQ(t.port_Bps, 1000000000u);
+    sluice_conn_stats(c[1], &t);
+    EXPECT_EQ(t.tx_rate_Bps, 100000000u);
+    EXPECT_EQ(t.rx_rate_Bps, 9000u);
+    ASSERT_EQ(sluice_limit(c[0], 0, 0), 0);
+    EXPECT_TRUE(eventually([&] {
+        sluice_conn_stats(c[0], &t);
+        return t.tx_rate_Bps == 100000000 && t.rx_rate_Bps == 0;
+    }));
+    for (int i = 0; i < 10000; i++) { /* more than the rings hold */
+        int err = sluice_limit(c[0], 1000 + (uint64_t)i, 0);
+
+        ASSERT_TRUE(err == 0 || err == -EAGAIN) << sluice_error(s);
+        if (err == -EAGAIN) {
+            struct sluice_completion none;
+
+            EXPECT_EQ(sluice_poll(s, &none, 1, 1), 0) << "a limit has completed";
+        }
+    }
+    ASSERT_EQ(sluice_recv(c[1], m, 4096, 3), 0);
+    ASSERT_EQ(sluice_send(c[0], m + 4096, 4096, 4), 0);
+    for (const auto &d : take(s, 2)) {
+        EXPECT_EQ(d.status, 0) << d.user;
+        EXPECT_EQ(d.user, d.op == SLUICE_OP_RECV ? 3u : 4u) << "of a limit";
+    }
+    ASSERT_EQ(sluice_limit(c[0], 1, 1), 0);
+    EXPECT_EQ(sluice_conn_close(c[0]), 0) << "with a limit under way";
+}
+
 TEST_F(ConnTest, StatsComeFromTheDaemon)
 {
     struct sluice_conn *c[2];

@@ -29,9 +29,10 @@ struct fake_conn {
     uint32_t peer; /* HOST_CONN_NONE: no peer, or no longer one */
     uint16_t service;
     bool opener, shut, shut_done, peer_done, closed;
-    bool refreshed;   /* host_conn_refresh() was called */
-    uint32_t linger;  /* closed: rounds until gone */
-    uint32_t pending; /* completions not taken yet */
+    bool refreshed;                      /* host_conn_refresh() was called */
+    uint64_t tx_limit_Bps, rx_limit_Bps; /* host_limit() */
+    uint32_t linger;                     /* closed: rounds until gone */
+    uint32_t pending;                    /* completions not taken yet */
     struct fake_queue sends, recvs;
     uint64_t tx_bytes, rx_bytes;
 };
@@ -253,6 +254,20 @@ int host_shutdown(struct host *h, uint32_t conn, uint64_t user, uint64_t now)
     c->shut = true;
     c->shut_user = user;
     return 0;
+}
+
+int host_limit(struct host *h, uint32_t conn, uint64_t tx_Bps, uint64_t rx_Bps, uint64_t now)
+{
+    struct fake_conn *c = fake_conn(h, conn);
+
+    c->tx_limit_Bps = tx_Bps;
+    c->rx_limit_Bps = rx_Bps;
+    return 0;
+}
+
+uint64_t host_port_rate(const struct host *h)
+{
+    return 10 * h->cfg.tx_rate_Bps;
 }
 
 /* ---- the round -------------------------------------------------------------------------- */
@@ -527,7 +542,9 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
                                    .owner = c->owner,
                                    .opener = c->opener,
                                    .unit_bytes = 1400,
-                                   .tx_rate_Bps = h->cfg.tx_rate_Bps,
+                                   .tx_rate_Bps =
+                                       c->tx_limit_Bps != 0 ? c->tx_limit_Bps : h->cfg.tx_rate_Bps,
+                                   .rx_rate_Bps = c->rx_limit_Bps,
                                    .tx_reason = 9,
                                    .rx_reason = 2,
                                    .tx_app_limited_ns = c->refreshed ? 1000 : 0,

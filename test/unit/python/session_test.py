@@ -42,6 +42,7 @@ class FakeLibrary:
         self.status = 0  # with which they end
         self.fd = -1
         self.closes = 0  # of connections
+        self.limits: list[tuple[int, int]] = []
 
     def sluice_open(self, session: Any, path: Any, why: Any, length: int) -> int:
         session[0] = ffi.cast("struct sluice *", 8)
@@ -75,6 +76,13 @@ class FakeLibrary:
     def sluice_shutdown(self, conn: Any, user: int) -> int:
         self.users.append(user)
         return 0
+
+    def sluice_limit(self, conn: Any, tx_Bps: int, rx_Bps: int) -> int:
+        self.limits.append((tx_Bps, rx_Bps))
+        return -errno.EAGAIN if tx_Bps == 1 else 0
+
+    def sluice_error(self, s: Any) -> Any:
+        return ffi.new("char[]", b"take completions first")
 
     def sluice_fd(self, s: Any) -> int:
         return self.fd
@@ -321,6 +329,19 @@ class Sessions(unittest.TestCase):
                     self.assertEqual(len(self.library.users), 2)
 
         asyncio.run(finish())
+
+    def test_limit(self) -> None:
+        """A limit is the library's; one that it refuses is an error, and so is one of a closed connection."""
+        with sluice.Session("/nowhere") as session:
+            connection = session.connect("192.0.2.20")
+            connection.limit(tx_Bps=1000)
+            connection.limit(rx_Bps=2000)
+            connection.limit()
+            self.assertRaisesRegex(sluice.SluiceError, "take completions first", connection.limit, 1)
+            sluice.aio.Connection(unittest.mock.Mock(), connection).limit(5, 6)
+            connection.close()
+            self.assertRaises(sluice.Closed, connection.limit, 1)
+        self.assertEqual(self.library.limits, [(1000, 0), (0, 2000), (0, 0), (1, 0), (5, 6)])
 
     def test_nobody_waits(self) -> None:
         """accept() would say that no peer has come, although none can."""
