@@ -17,7 +17,9 @@ enum options_value {
     OPTIONS_SOCKET = 1000,
     OPTIONS_RATES,
     OPTIONS_JSON,
-    OPTIONS_OWN, /* commands number their own options from here */
+    OPTIONS_BWLIMIT,
+    OPTIONS_RATE, /* both: sluice/rate/allowance.h */
+    OPTIONS_OWN,  /* commands number their own options from here */
 };
 
 /* Entries for a command's table of long options. Their short options are "h" for OPTIONS_PLAIN and

@@ -42,6 +42,8 @@ const char command_cp_help[] =
     "      --fsync         write each file to the disk before it gets its name\n"
     "      --buffers N     requests of 4 MiB in flight, 1 to 64 (8)\n"
     "      --go-back-N     repair losses by go-back-N instead of selective repeat\n"
+    "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
+    "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
     "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
     "      --json          print a summary as JSON on standard output\n"
     "  -q, --quiet         print no progress bar, no final line and no notes\n"
@@ -83,6 +85,8 @@ const char command_sync_help[] =
     "      --fsync         write each file to the disk before it gets its name\n"
     "      --buffers N     requests of 4 MiB in flight, 1 to 64 (8)\n"
     "      --go-back-N     repair losses by go-back-N instead of selective repeat\n"
+    "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
+    "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
     "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
     "      --json          print a summary as JSON on standard output\n"
     "  -q, --quiet         print no progress bar, no final line and no notes\n"
@@ -118,7 +122,7 @@ enum {
 
 /* What both commands take. */
 #define BOTH                                                                                       \
-    OPTIONS_LONG, {"keep-partial", required_argument, NULL, OPT_KEEP},                             \
+    OPTIONS_LONG, ALLOWANCE_LONG, {"keep-partial", required_argument, NULL, OPT_KEEP},             \
         {"rsh", required_argument, NULL, 'e'},                                                     \
         {"remote-path", required_argument, NULL, OPT_REMOTE_PATH},                                 \
         {"address", required_argument, NULL, OPT_ADDRESS},                                         \
@@ -257,6 +261,10 @@ static int cp_option(struct cp *c, char **argv, int opt)
     switch (opt) {
     case OPT_KEEP:
         code = options_keep(&n->keep_s);
+        break;
+    case OPTIONS_BWLIMIT:
+    case OPTIONS_RATE:
+        code = allowance_option(&n->allowance, opt);
         break;
     case OPT_FSYNC:
         n->fsync = true;

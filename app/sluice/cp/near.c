@@ -133,6 +133,7 @@ static int near_push(struct near *n)
                                 .go_back_n = o->go_back_n,
                                 .resume = o->resume,
                                 .slots = o->buffers,
+                                .allowance = o->allowance,
                                 .copy = &n->copy,
                                 .sync = o->sync != NULL ? &n->sync : NULL};
     bool many = o->n_sources > 1 || is_directory(o->sources[0]);
@@ -179,6 +180,7 @@ static int near_pull(struct near *n)
                                   .output = o->target,
                                   .port = o->service,
                                   .slots = o->buffers,
+                                  .allowance = o->allowance,
                                   .senders = SENDERS,
                                   .count = 1,
                                   .max_bytes = o->max_bytes,

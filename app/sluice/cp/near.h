@@ -8,6 +8,7 @@
 
 #include "sluice/cp/address.h"
 #include "sluice/options.h"
+#include "sluice/rate/allowance.h"
 #include "sluice/sync/sync.h"
 
 struct near_options {
@@ -22,6 +23,7 @@ struct near_options {
     const char *name;              /* of standard input */
     uint16_t service;              /* of the receiver; 0: any free one */
     uint32_t buffers;
+    struct allowance_options allowance;
     uint64_t max_bytes; /* of a file; 0: as the receiver decides */
     uint32_t keep_s;    /* how long the receiver keeps part files; 0: not at all */
     bool recursive, go_back_n, overwrite, fsync;

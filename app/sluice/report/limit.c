@@ -75,6 +75,9 @@ static enum limit limit_of(const struct limits *l, double used_Bps, uint64_t gra
 
     if (used_Bps < 0.75 * (double)grant_Bps)
         return l->sending ? LIMIT_DAEMON : LIMIT_PEER;
+    /* the other end may have a lower limit of its own */
+    if (strcmp(why, "limit") == 0)
+        return l->own_Bps != 0 && grant_Bps >= l->own_Bps ? LIMIT_OPTION : LIMIT_GRANT;
     for (i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         if (strcmp(why, reasons[i].why) == 0)
             return reasons[i].limit;
@@ -175,18 +178,18 @@ enum limit limits_longest(const uint64_t ns[LIMITS], double *share)
 
 const char *limits_name(enum limit limit)
 {
-    static const char *const names[LIMITS] = {"disk",   "processor", "busy",      "input",
-                                              "output", "peer",      "grant",     "path",
-                                              "start",  "daemon",    "round_trip"};
+    static const char *const names[LIMITS] = {"disk",   "processor", "busy",    "input",
+                                              "output", "peer",      "bwlimit", "grant",
+                                              "path",   "start",     "daemon",  "round_trip"};
 
     return names[limit];
 }
 
 const char *limits_now(const struct limits *l)
 {
-    static const char *const words[LIMITS] = {"disk here", "CPU here", "other programs", "input",
-                                              "output",    "peer",     "grant",          "path",
-                                              "start",     "daemon",   "round trip"};
+    static const char *const words[LIMITS] = {
+        "disk here", "CPU here", "other programs", "input", "output", "peer",
+        "bwlimit",   "grant",    "path",           "start", "daemon", "round trip"};
     double share;
     enum limit most = limits_longest(l->recent, &share);
 
@@ -208,6 +211,7 @@ void limits_describe(char *out, size_t out_len, const uint64_t ns[LIMITS], bool 
         [LIMIT_BUSY] = {"other programs", ", which have the processors here"},
         [LIMIT_INPUT] = {"the program that writes to standard input", ""},
         [LIMIT_OUTPUT] = {"the program that reads standard output", ""},
+        [LIMIT_OPTION] = {"--bwlimit or --rate", ""},
         [LIMIT_GRANT] = {"the grant", "; \"sluice show capacity\" at the receiver tells more"},
         [LIMIT_PATH] = {"the path", "; \"sluice show path\" at the receiver tells more"},
         [LIMIT_START] = {"the start", ", while the grant was rising"},
@@ -225,6 +229,8 @@ void limits_describe(char *out, size_t out_len, const uint64_t ns[LIMITS], bool 
         return;
     if (most == LIMIT_PEER)
         snprintf(out + n, out_len - (size_t)n, "the %s, its disk or its processor", peer);
+    else if (most == LIMIT_GRANT && strcmp(why, "limit") == 0)
+        snprintf(out + n, out_len - (size_t)n, "what the %s allows, by --bwlimit or --rate", peer);
     else if (most == LIMIT_GRANT || most == LIMIT_PATH)
         snprintf(out + n, out_len - (size_t)n, "%s (%s)%s", words[most].what, why,
                  words[most].hint);

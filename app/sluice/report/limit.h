@@ -51,6 +51,7 @@ enum limit {
     LIMIT_INPUT,     /* the stream that is sent has no data */
     LIMIT_OUTPUT,    /* the stream that is written takes no more */
     LIMIT_PEER,      /* disk or processor of the other end */
+    LIMIT_OPTION,    /* what this end allows itself: --bwlimit, --rate */
     LIMIT_GRANT,     /* what the receiving host takes, as measured or configured */
     LIMIT_PATH,
     LIMIT_START,  /* the grant is still rising */
@@ -77,6 +78,7 @@ struct limits {
     bool sending;
     bool stream;                    /* receiver: it writes to a stream */
     uint64_t flight_bytes;          /* sender: of all requests in flight */
+    uint64_t own_Bps;               /* what this end allows itself; 0: no limit */
     uint64_t ns[LIMITS];            /* since limits_open() */
     uint64_t recent[LIMITS];        /* the same, smoothed over about a second */
     uint64_t wait_ns[LIMITS_WAITS]; /* since the last sample */

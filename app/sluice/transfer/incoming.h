@@ -55,9 +55,12 @@ struct incoming {
     uint64_t asked;         /* number of the newest ASK */
     char name[RECORD_NAME_MAX + 1];
 
-    bool proved;            /* a receive has completed, so the peer's address is not forged */
-    bool served;            /* the peer counts as a sender; written by receiver.c */
-    uint64_t divided_bytes; /* had come at the receiver's last sample of limits */
+    bool proved; /* a receive has completed, so the peer's address is not forged */
+    bool served; /* the peer counts as a sender; written by receiver.c */
+    uint64_t
+        limit_Bps; /* that the daemon keeps the peer to; 0: none; written by receiver_limit.c */
+    uint64_t limited_bytes;             /* had come when that was divided last */
+    uint64_t divided_bytes;             /* had come at the receiver's last sample of limits */
     uint64_t limited_before_ns[LIMITS]; /* the receiver's times when the peer became a sender */
     bool end_all, shutting, shut;
     bool no_more, peer_ended; /* a receive met the end of data; after that, all have completed */

@@ -111,8 +111,11 @@ static void receiver_accept(struct receiver *r)
             continue;
         in = receiver_inlet(r);
         err = in == NULL ? -ENOMEM : incoming_accept(in, r->port, channel);
-        if (err == 0)
+        if (err == 0) {
+            in->limit_Bps = in->limited_bytes = 0;
+            receiver_limit_anew(r);
             continue;
+        }
         if (serving + others == 0) {
             /* There is no peer whose end would free memory. */
             receiver_failed(r, receiver_resource(r, err));
@@ -177,6 +180,7 @@ static void receiver_divide(struct receiver *r)
         in->divided_bytes = stats.rx_bytes;
         if (bytes >= largest_bytes) {
             largest_bytes = bytes;
+            r->limits.own_Bps = in->limit_Bps;
             most = stats;
         }
     }
@@ -215,6 +219,17 @@ static void receiver_accepted(struct receiver *r, int status)
         r->accepting = false;
     }
     r->short_of_memory = false;
+    receiver_limit_anew(r);
+}
+
+/* If what is allowed cannot be kept, nobody is served any more. */
+static void receiver_allow(struct receiver *r)
+{
+    int code = loop_now() < receiver_limit_next(r) ? SAY_OK : receiver_limit(r);
+
+    receiver_failed(r, code);
+    if (code != SAY_OK)
+        loop_end(code);
 }
 
 /* Takes completions. True if there were any: after an accept, the next one can be submitted. */
@@ -250,6 +265,7 @@ static void receiver_close(struct receiver *r, struct incoming *in)
     struct flow f = {0};
     unsigned int i;
 
+    receiver_limit_anew(r);
     if (in->served)
         receiver_divide(r);
     incoming_close(in);
@@ -281,6 +297,7 @@ static uint64_t receiver_next(const struct receiver *r)
 {
     uint64_t limits = receiver_peers(r, true) == 0 ? TIME_NEVER : limits_next(&r->limits);
 
+    limits = time_min(limits, receiver_limit_next(r));
     return time_min(time_min(rates_next(&r->rates), progress_next(&r->progress)), limits);
 }
 
@@ -334,6 +351,7 @@ static void receiver_loop(struct receiver *r)
             receiver_accept(r);
         if (!r->accepting && receiver_peers(r, true) == 0)
             return;
+        receiver_allow(r);
         /* Whatever the far end has sent arrived before its end was known. */
         over = c != NULL && c->over != NULL && c->over(c->context);
         more = receiver_take(r);

@@ -21,6 +21,7 @@
 #include "sluice/loop.h"
 #include "sluice/options.h"
 #include "sluice/perf/rates.h"
+#include "sluice/rate/allowance.h"
 #include "sluice/report/limit.h"
 #include "sluice/report/progress.h"
 #include "sluice/transfer/incoming.h"
@@ -35,7 +36,8 @@ struct receiver_options {
     uint32_t senders;   /* at most so many are served at the same time */
     uint64_t count;     /* the receiver ends after so many senders; 0: never */
     uint64_t max_bytes; /* of a file; 0: as destination_open() sets it */
-    uint32_t keep_s;    /* how long part files of interrupted transfers are kept; 0: not at all */
+    struct allowance_options allowance;
+    uint32_t keep_s; /* how long part files of interrupted transfers are kept; 0: not at all */
     bool fsync, overwrite;
     bool directory;                  /* the output must be a directory */
     const struct copy *copy;         /* NULL: this is no end of sluice cp */
@@ -57,9 +59,27 @@ struct receiver {
     struct flow past; /* sum over connections that are closed */
     struct progress progress;
     struct limits limits; /* while senders are served */
+    struct allowance allowance;
+    uint64_t allowed_Bps;           /* to all senders together; 0: no limit */
+    uint64_t divided_ns, divide_ns; /* when that was divided; when it is divided anew */
     struct rates rates;
     int code; /* exit code, the first that was not 0 */
 };
+
+/* ---- receiver_limit.c: what senders are allowed -------------------------------------------- */
+
+/* Connections have come or gone: the next receiver_limit() divides what is allowed anew. */
+static inline void receiver_limit_anew(struct receiver *r)
+{
+    r->divide_ns = 0;
+}
+/* Has the daemon keep the senders to what is allowed now. Returns an exit code. */
+int receiver_limit(struct receiver *r);
+/* When receiver_limit() has something to do, ns; UINT64_MAX: never. */
+static inline uint64_t receiver_limit_next(const struct receiver *r)
+{
+    return time_min(r->allowance.next_ns, r->divide_ns);
+}
 
 /* Receives until `count` is reached or a signal comes. Returns an exit code. */
 int receiver_run(struct receiver *r, const struct receiver_options *o);

@@ -27,6 +27,8 @@ const char command_recv_help[] =
     "      --fsync         write each file to the disk before it gets its name\n"
     "      --keep-partial TIME  how long to keep what has come of a file when its sender\n"
     "                      is cut off, for send --resume: 10min, 24h (24h); 0: not\n"
+    "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
+    "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
     "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
     "      --json          print a summary of each sender as a line of JSON on stdout\n"
     "  -q, --quiet         print no progress bar, no final line and no notes\n"
@@ -53,6 +55,7 @@ enum {
 
 static const struct option longs[] = {
     OPTIONS_LONG,
+    ALLOWANCE_LONG,
     {"output", required_argument, NULL, 'o'},
     {"port", required_argument, NULL, 'p'},
     {"once", no_argument, NULL, OPT_ONCE},
@@ -98,6 +101,10 @@ static int recv_option(struct receiver_options *o, char **argv, int opt)
         break;
     case OPT_FSYNC:
         o->fsync = true;
+        break;
+    case OPTIONS_BWLIMIT:
+    case OPTIONS_RATE:
+        code = allowance_option(&o->allowance, opt);
         break;
     case OPT_KEEP:
         code = options_keep(&o->keep_s);

@@ -23,6 +23,8 @@ const char command_send_help[] =
     "      --wait TIME    wait so long for a receiver that is not there yet: 10, 2min\n"
     "      --buffers N    requests of 4 MiB in flight, 1 to 64 (8)\n"
     "      --go-back-N    repair losses by go-back-N instead of selective repeat\n"
+    "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
+    "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
     "      --rates FILE   write a line of CSV every 10 ms: bytes and rates\n"
     "      --json         print a summary as JSON on standard output\n"
     "  -q, --quiet        print no progress bar, no final line and no notes\n"
@@ -40,6 +42,7 @@ enum { OPT_NAME = OPTIONS_OWN, OPT_RESUME, OPT_WAIT, OPT_BUFFERS, OPT_GO_BACK_N 
 
 static const struct option longs[] = {
     OPTIONS_LONG,
+    ALLOWANCE_LONG,
     {"recursive", no_argument, NULL, 'r'},
     {"name", required_argument, NULL, OPT_NAME},
     {"resume", no_argument, NULL, OPT_RESUME},
@@ -75,6 +78,10 @@ static int send_options(struct sender_options *o, int argc, char **argv)
             break;
         case OPT_WAIT:
             code = options_duration("--wait", 0, WAIT_MAX_NS, &o->wait_ns);
+            break;
+        case OPTIONS_BWLIMIT:
+        case OPTIONS_RATE:
+            code = allowance_option(&o->allowance, opt);
             break;
         case OPT_BUFFERS:
             code = options_number("--buffers", 1, SENDER_SLOTS_MAX, &n);

@@ -83,11 +83,33 @@ static void sender_take(struct sender *s)
         sender_completion(s, &c[i]);
 }
 
+/* Has the daemon keep to what is allowed now. anew: it was told nothing of this connection yet. */
+static void sender_limit(struct sender *s, bool anew)
+{
+    const struct allowance_options *o = &s->options->allowance;
+    uint64_t rate_Bps = s->limit_Bps;
+    int code, err;
+
+    allowance_update(&s->allowance, o);
+    code = allowance_rate(&s->allowance, o, s->conn, &rate_Bps);
+    if (code != SAY_OK) {
+        sender_failed(s, code);
+        s->status = -ECANCELED;
+    }
+    if (code != SAY_OK)
+        return;
+    err = rate_Bps == (anew ? 0 : s->limit_Bps) ? 0 : sluice_limit(s->conn, rate_Bps, 0);
+    if (err < 0)
+        sender_broken(s, err);
+    s->limit_Bps = s->limits.own_Bps = rate_Bps;
+}
+
 /* When sender_tick() has something to do, ns; UINT64_MAX: never. */
 static uint64_t sender_next(const struct sender *s)
 {
-    return time_min(time_min(rates_next(&s->rates), progress_next(&s->progress)),
-                    limits_next(&s->limits));
+    uint64_t shown = time_min(progress_next(&s->progress), limits_next(&s->limits));
+
+    return time_min(time_min(rates_next(&s->rates), s->allowance.next_ns), shown);
 }
 
 static void sender_tick(struct sender *s, uint64_t now)
@@ -96,6 +118,8 @@ static void sender_tick(struct sender *s, uint64_t now)
 
     if (now < sender_next(s))
         return;
+    if (now >= s->allowance.next_ns)
+        sender_limit(s, false);
     sluice_conn_stats(s->conn, &s->summary.stats);
     flow_add(&f, &s->summary.stats, true);
     rates_sample(&s->rates, now, &f);
@@ -191,6 +215,7 @@ static int sender_connect(struct sender *s)
 
     if (err < 0)
         return say_error(say_code(err, false), "%s", sluice_error(s->loop.session));
+    sender_limit(s, true);
     for (i = 0; i < SENDER_ANSWERS && i < sluice_depth(s->loop.session); i++)
         sender_listen(s, i);
     return s->code;
@@ -285,6 +310,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
         s->code = sender_open(s);
     if (s->conn != NULL) {
         limits_open(&s->limits, true, (uint64_t)s->n_slots * PACK_BYTES);
+        s->limits.own_Bps = s->limit_Bps;
         if (s->status == 0)
             sender_loop(s);
         summary_take(&s->summary, s->conn);

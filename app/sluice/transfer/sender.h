@@ -27,6 +27,7 @@
 #include "sluice/loop.h"
 #include "sluice/options.h"
 #include "sluice/perf/rates.h"
+#include "sluice/rate/allowance.h"
 #include "sluice/report/limit.h"
 #include "sluice/report/progress.h"
 #include "sluice/report/summary.h"
@@ -46,8 +47,9 @@ struct sender_options {
     const char *host;
     const char *name; /* of standard input, at the receiver */
     bool recursive, go_back_n;
-    bool resume;                     /* sends only what the receiver does not have yet */
-    uint32_t slots;                  /* requests in flight */
+    bool resume;    /* sends only what the receiver does not have yet */
+    uint32_t slots; /* requests in flight */
+    struct allowance_options allowance;
     uint64_t wait_ns;                /* for a receiver that is not there yet; 0: it must be there */
     const struct copy *copy;         /* NULL: this is no end of sluice cp */
     const struct sync_options *sync; /* NULL: this is no sync; else `resume` is set, too */
@@ -146,6 +148,8 @@ struct sender {
     struct summary summary;
     struct progress progress;
     struct limits limits;
+    struct allowance allowance;
+    uint64_t limit_Bps; /* that the daemon keeps to; 0: none */
     struct rates rates;
 };
 

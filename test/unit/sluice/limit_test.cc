@@ -227,4 +227,36 @@ TEST(Limit, WordsForPeople)
     EXPECT_STREQ(text, "limited for 50 % of the time by the sender, its disk or its processor");
     limits_describe(small, sizeof small, ns, false, &s);
     EXPECT_STREQ(small, "limited for 50 % of");
+    ns[LIMIT_OPTION] = 8;
+    limits_describe(text, sizeof text, ns, true, &s);
+    EXPECT_STREQ(text, "limited for 50 % of the time by --bwlimit or --rate");
+    ns[LIMIT_GRANT] = 16;
+    strcpy(s.tx_why, "limit");
+    limits_describe(text, sizeof text, ns, true, &s);
+    EXPECT_STREQ(text, "limited for 50 % of the time by what the receiver allows, by --bwlimit or "
+                       "--rate");
+}
+
+/* What this end allows itself is told from what the other end allows, which may be less. */
+TEST(Limit, AnOwnLimitIsToldFromThePeers)
+{
+    for (bool sending : {true, false}) {
+        for (uint64_t own_Bps : {0, 1000000, 2000000}) {
+            struct limits_clock now = {1000000000, 0, 0};
+            struct sluice_stats s = granted(1000000, 1000000, "limit");
+            struct limits l;
+            double share;
+
+            memset(&l, 0, sizeof l);
+            l.sending = sending;
+            l.ready_file = -1;
+            l.own_Bps = own_Bps;
+            l.flight_bytes = 32 << 20;
+            limits_waited(&l, LIMITS_FLIGHT, 1000000000);
+            s.tx_rate_limited_ns = 1000000000;
+            limits_take(&l, &now, &s);
+            EXPECT_EQ(limits_longest(l.ns, &share), own_Bps == 1000000 ? LIMIT_OPTION : LIMIT_GRANT)
+                << own_Bps;
+        }
+    }
 }

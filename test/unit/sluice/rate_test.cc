@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What transfers allow themselves: calendars, as drawn texts and naive models have them, and how an
+ * allowance is divided. */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "../base/seed.h"
+
+extern "C" {
+#include "base/rng.h"
+#include "sluice/rate/allowance.h"
+#include "sluice/rate/calendar.h"
+}
+
+namespace
+{
+
+constexpr uint32_t kMinutes = 24 * 60;
+
+struct Error {
+    size_t at;
+    std::string why;
+};
+
+/* What is wrong with a text; at SIZE_MAX: nothing. */
+Error wrong(const std::string &text)
+{
+    struct calendar c;
+    size_t at = 0;
+    const char *why = calendar_read(&c, text.c_str(), &at);
+
+    return why == nullptr ? Error{SIZE_MAX, ""} : Error{at, why};
+}
+
+uint64_t rate_at(const std::string &text, uint32_t second, uint64_t port_Bps, uint32_t *left_s)
+{
+    struct calendar c;
+    size_t at;
+
+    EXPECT_EQ(calendar_read(&c, text.c_str(), &at), nullptr) << text;
+    return calendar_rate(calendar_at(&c, second, left_s), port_Bps);
+}
+
+/* Spaces, or (must: at least one of) them. */
+std::string gap(struct rng *r, bool must)
+{
+    return std::string(rng_below(r, 3) + (must ? 1 : 0), rng_below(r, 4) == 0 ? '\t' : ' ');
+}
+
+std::string any_case(struct rng *r, std::string word)
+{
+    for (char &c : word)
+        c = rng_below(r, 3) == 0 ? (char)std::toupper((unsigned char)c) : c;
+    return word;
+}
+
+/* A step's rate as text, and in bytes per second at a port of 1 GB/s. */
+std::string amount(struct rng *r, uint64_t *rate_Bps)
+{
+    uint64_t n = 1 + rng_below(r, 100);
+
+    switch (rng_below(r, 4)) {
+    case 0:
+        *rate_Bps = n * 10000000;
+        return std::to_string(n) + "%";
+    case 1:
+        *rate_Bps = n * 125000;
+        return std::to_string(n) + gap(r, false) + "Mbit";
+    case 2:
+        *rate_Bps = n * 1000000;
+        return std::to_string(n) + "MB/s";
+    default:
+        *rate_Bps = 0;
+        return any_case(r, "unlimited");
+    }
+}
+
+/* A calendar, and its model: for each minute of the day, the rate that holds. */
+struct Drawn {
+    std::string text;
+    std::vector<uint32_t> ends = {}; /* minutes at which steps end; 0 is midnight */
+    std::vector<uint64_t> rates = std::vector<uint64_t>(kMinutes, 0);
+};
+
+/* Draws when the n steps end. open: the last one ends at midnight. */
+std::vector<uint32_t> ends_drawn(struct rng *r, uint32_t n, bool open)
+{
+    std::vector<uint32_t> ends;
+
+    while (ends.size() < n) {
+        uint32_t m = (uint32_t)rng_below(r, kMinutes);
+
+        if (std::find(ends.begin(), ends.end(), m) == ends.end())
+            ends.push_back(m);
+    }
+    std::sort(ends.begin(), ends.end());
+    if (!open) {
+        std::rotate(ends.begin(), ends.begin() + (long)rng_below(r, n), ends.end());
+        return ends;
+    }
+    if (ends[0] == 0)
+        ends.erase(ends.begin());
+    else
+        ends.pop_back();
+    ends.push_back(0);
+    return ends;
+}
+
+std::string until(struct rng *r, uint32_t end)
+{
+    char clock[16];
+
+    end = end == 0 && rng_below(r, 2) ? kMinutes : end;
+    snprintf(clock, sizeof clock, rng_below(r, 2) ? "%02u:%02u" : "%u:%02u", end / 60, end % 60);
+    return gap(r, true) + any_case(r, "until") + gap(r, true) + clock;
+}
+
+std::string between(struct rng *r)
+{
+    switch (rng_below(r, 3)) {
+    case 0:
+        return gap(r, false) + "," + gap(r, false);
+    case 1:
+        return gap(r, true) + any_case(r, "then") + gap(r, true);
+    default:
+        return gap(r, false) + "," + gap(r, false) + "then" + gap(r, true);
+    }
+}
+
+Drawn drawn(struct rng *r)
+{
+    uint32_t n = 1 + (uint32_t)rng_below(r, CALENDAR_STEPS_MAX);
+    bool open = n == 1 || rng_below(r, 2) == 0; /* the last step has no time */
+    Drawn d = {gap(r, false)};
+
+    d.ends = ends_drawn(r, n, open);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t rate_Bps;
+        uint32_t m = d.ends[(i + n - 1) % n];
+
+        d.text += amount(r, &rate_Bps);
+        do {
+            d.rates[m] = rate_Bps;
+            m = (m + 1) % kMinutes;
+        } while (m != d.ends[i]);
+        if (i + 1 < n || !open)
+            d.text += until(r, d.ends[i]);
+        d.text += i + 1 < n ? between(r) : gap(r, false);
+    }
+    return d;
+}
+
+} // namespace
+
+TEST(Calendar, HoldsWhatItsTextSays)
+{
+    uint64_t seed = test_seed();
+    struct rng r;
+
+    rng_init(&r, seed);
+    for (int world = 0; world < 3000; world++) {
+        const Drawn d = drawn(&r);
+
+        SCOPED_TRACE("\"" + d.text + "\" of SLUICE_SEED=" + std::to_string(seed));
+        for (int k = 0; k < 40; k++) {
+            uint32_t second = (uint32_t)rng_below(&r, CALENDAR_DAY_S), left_s;
+            uint64_t rate = rate_at(d.text, second, 1000000000, &left_s);
+            uint32_t end = (second + left_s) % CALENDAR_DAY_S;
+
+            /* shares are rounded down to the byte */
+            ASSERT_NEAR((double)rate, (double)d.rates[second / 60], 1.0) << second;
+            /* a step ends where another one begins, and not before */
+            ASSERT_TRUE(d.ends.size() == 1 || end % 60 == 0);
+            for (uint32_t e : d.ends)
+                ASSERT_TRUE(d.ends.size() == 1 ||
+                            (e * 60 + CALENDAR_DAY_S - second - 1) % CALENDAR_DAY_S + 1 >= left_s);
+        }
+    }
+}
+
+TEST(Calendar, NamesThePlaceOfAnError)
+{
+    const struct {
+        const char *text;
+        size_t at;
+        const char *why;
+    } cases[] = {
+        {"", 0, "a rate is missing"},
+        {"80% until 8, then 10%", 10, "a time is missing"},
+        {"80% until 08:60, then 10%", 10, "a time is missing"},
+        {"80% until 24:01, then 10%", 10, "a time is missing"},
+        {"80% until 008:00, then 10%", 10, "a time is missing"},
+        {"80% until 08:00", 15, "what holds after that"},
+        {"80%, then 10%", 3, "the step before has no end"},
+        {"80% until 08:00 10%", 16, "here ends a step"},
+        {"80% until 08:00, then", 21, "a rate is missing"},
+        {"80% until 08:00, then 10", 22, "a rate needs a unit"},
+        {"80% until 08:00, then 101%", 22, "it is more than 100%"},
+        {"0% until 08:00, then 10%", 0, "nothing would move"},
+        {"0 until 08:00, then 10%", 0, "nothing would move"},
+        {"10M until 08:00, then 10%", 0, "its unit is none of"},
+        {"80% until 08:00, then 10% until 08:00", 10, "a step ends when"},
+        {"80% until 08:00, then 10% until 07:00, then 5% until 12:00", 53, "a step ends after"},
+        {"80% until 24:00, then 10%", 10, "a step ends when"},
+    };
+
+    for (const auto &c : cases) {
+        Error e = wrong(c.text);
+
+        EXPECT_EQ(e.at, c.at) << c.text << ": " << e.why;
+        EXPECT_EQ(e.why.rfind(c.why, 0), 0u) << c.text << ": " << e.why;
+    }
+    std::string many;
+    for (int i = 0; i < 26; i++)
+        many += "1% until " + std::to_string(i % 24) + ":30, then ";
+    EXPECT_EQ(wrong(many + "1%").why, "there are more than 24 steps");
+}
+
+/* Whatever the text, reading ends, and an error is inside of it. */
+TEST(Calendar, AnyTextIsReadOrRefused)
+{
+    const char *const pieces[] = {"80%",  "1Gbit", " ",         ",",  "until",
+                                  "then", "08:00", "24:00",     "x",  "%",
+                                  ":",    "0",     "unlimited", "\t", "999999999999"};
+    uint64_t seed = test_seed();
+    struct rng r;
+    int good = 0;
+
+    rng_init(&r, seed);
+    for (int world = 0; world < 100000; world++) {
+        std::string text;
+
+        for (uint64_t n = rng_below(&r, 12); n > 0; n--)
+            text += pieces[rng_below(&r, sizeof pieces / sizeof *pieces)];
+        Error e = wrong(text);
+
+        good += e.at == SIZE_MAX;
+        ASSERT_TRUE(e.at == SIZE_MAX || e.at <= text.size()) << text;
+        if (e.at == SIZE_MAX) {
+            uint32_t left_s;
+
+            rate_at(text, (uint32_t)rng_below(&r, CALENDAR_DAY_S), 1, &left_s);
+            ASSERT_TRUE(left_s >= 1 && left_s <= CALENDAR_DAY_S) << text;
+        }
+    }
+    EXPECT_GT(good, 100);
+}
+
+/* The clock of the wall decides: an hour that summer time skips, and one that it repeats. */
+TEST(Allowance, FollowsTheWallClock)
+{
+    struct allowance_options o = {};
+    struct allowance a = {};
+    struct tm local = {};
+    size_t at;
+
+    o.option = "--rate";
+    ASSERT_EQ(calendar_read(&o.calendar, "1MB/s until 02:30, then 2MB/s until 22:00", &at),
+              nullptr);
+    const struct {
+        int hour, minute, second;
+        uint64_t rate_Bps, wait_s;
+    } cases[] = {
+        {1, 59, 59, 1000000, 60}, {3, 0, 0, 2000000, 60},   /* 02:00 to 03:00 is skipped */
+        {2, 29, 30, 1000000, 30}, {2, 30, 0, 2000000, 60},  /* ends, */
+        {2, 0, 0, 1000000, 60},   {2, 59, 59, 2000000, 60}, /* is repeated */
+        {21, 59, 59, 2000000, 1}, {22, 0, 0, 1000000, 60},  {23, 59, 60, 1000000, 60},
+    };
+
+    for (const auto &c : cases) {
+        local.tm_hour = c.hour;
+        local.tm_min = c.minute;
+        local.tm_sec = c.second;
+        allowance_look(&a, &o, &local, 7);
+        ASSERT_NE(a.step, nullptr);
+        EXPECT_EQ(a.step->rate_Bps, c.rate_Bps) << c.hour << ":" << c.minute;
+        EXPECT_EQ(a.next_ns, 7 + c.wait_s * 1000000000) << c.hour << ":" << c.minute;
+    }
+}
+
+/* Parts sum to the whole. All that want more than they get have the same part, the largest. */
+TEST(Allowance, IsDividedMaxMin)
+{
+    uint64_t seed = test_seed();
+    struct rng r;
+
+    rng_init(&r, seed);
+    for (int world = 0; world < 20000; world++) {
+        uint32_t n = 1 + (uint32_t)rng_below(&r, 20);
+        uint64_t rate = 1000 + rng_below(&r, 1000000000), sum = 0, largest = 0;
+        std::vector<struct allowance_part> before(n), after;
+
+        for (auto &p : before) {
+            p.part_Bps = rng_below(&r, 5) == 0 ? 0 : 1 + rng_below(&r, rate);
+            p.used_Bps = rng_below(&r, p.part_Bps + 1);
+        }
+        after = before;
+        allowance_divide(rate, after.data(), n);
+        SCOPED_TRACE("world " + std::to_string(world) + " of SLUICE_SEED=" + std::to_string(seed));
+        for (const auto &p : after) {
+            sum += p.part_Bps;
+            largest = std::max(largest, p.part_Bps);
+            ASSERT_GT(p.part_Bps, 0u) << "0 would be no limit";
+        }
+        ASSERT_LE(sum, rate + n);
+        ASSERT_GE(sum + 2 * n, rate);
+        for (uint32_t i = 0; i < n; i++) {
+            const struct allowance_part &p = before[i];
+            bool hungry = p.part_Bps == 0 || p.used_Bps >= p.part_Bps / 8 * 7;
+
+            ASSERT_GE(after[i].part_Bps,
+                      hungry ? largest : std::min(p.used_Bps + p.used_Bps / 4, largest));
+        }
+    }
+}
