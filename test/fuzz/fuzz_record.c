@@ -145,6 +145,20 @@ int __wrap_say_error(int code, const char *format, ...)
     return code;
 }
 
+/* No file has more permissions than it may get: set-user-ID and the like only with the owner and
+ * the group that the sender has named. */
+static void mode_check(const struct stat *st)
+{
+    const struct settle *s = &run.receiver.sync.settle;
+    bool owned = s->given && s->owner && s->group && st->st_uid == s->uid && st->st_gid == s->gid;
+
+    if (!S_ISREG(st->st_mode) || st->st_nlink > 1)
+        return;
+    CHECK((st->st_mode & (run.destination.sync ? 07000 : 07022)) == 0 ||
+          (run.destination.sync && owned));
+    fuzz_record_counts.special += (st->st_mode & 07000) != 0;
+}
+
 int __wrap_result_queue_add(struct result_queue *a, uint64_t file, enum record_code code,
                             uint64_t size, const char *message)
 {
@@ -160,11 +174,13 @@ int __wrap_result_queue_add(struct result_queue *a, uint64_t file, enum record_c
             return __real_result_queue_add(a, file, code, size, message);
         }
         CHECK(S_ISDIR(st.st_mode) || (S_ISLNK(st.st_mode) && k->sync) || k->dry_run ||
-              (S_ISREG(st.st_mode) && (uint64_t)st.st_size == size));
+              (S_ISREG(st.st_mode) && (uint64_t)st.st_size == size) ||
+              (S_ISREG(st.st_mode) && k->sync && st.st_nlink > 1));
         run.received += S_ISREG(st.st_mode);
         fuzz_record_counts.copied += run.receiver.part.kept_bytes > 0 &&
                                      (run.receiver.part.offer.flags & RECORD_COPIES) != 0;
-        CHECK((st.st_mode & (k->sync ? 07000 : 07022)) == 0 || !S_ISREG(st.st_mode));
+        fuzz_record_counts.linked += S_ISREG(st.st_mode) && st.st_nlink > 1;
+        mode_check(&st);
     }
     return __real_result_queue_add(a, file, code, size, message);
 }
@@ -267,6 +283,24 @@ static void fill_known(struct record *r, uint8_t *data)
     }
 }
 
+/* Fills in a record that only a sync has. */
+static void record_fill_sync(struct record *r, uint8_t *data)
+{
+    struct fuzz_input *in = &run.in;
+
+    r->file = r->type == RECORD_LINK || r->type == RECORD_HARD ? run.file + 1 : 0;
+    if (r->type == RECORD_LINK)
+        r->mtime_s = input_u8(in);
+    if (r->type == RECORD_ATTR)
+        r->flags = input_u8(in) & 3;
+    if (r->type == RECORD_HARD) {
+        r->mode = 0644;
+        r->offset = input_u8(in);
+    }
+    r->len_bytes = input_u8(in) % (r->type == RECORD_ATTR ? 128 : 64);
+    input_bytes(in, data, r->len_bytes);
+}
+
 /* Fills in what the type has, as a right sender would. */
 static void record_fill(struct record *r, uint8_t *data)
 {
@@ -290,15 +324,10 @@ static void record_fill(struct record *r, uint8_t *data)
         r->size = r->flags == RECORD_SIZE_UNKNOWN ? 0 : input_number(in);
         return;
     case RECORD_LINK:
-        r->file = run.file + 1;
-        r->mtime_s = input_u8(in);
-        r->len_bytes = input_u8(in) % 64;
-        input_bytes(in, data, r->len_bytes);
-        return;
     case RECORD_NAME:
-        r->file = 0;
-        r->len_bytes = input_u8(in) % 64;
-        input_bytes(in, data, r->len_bytes);
+    case RECORD_ATTR:
+    case RECORD_HARD:
+        record_fill_sync(r, data);
         return;
     case RECORD_DATA:
         r->offset = run.at;
@@ -364,7 +393,8 @@ static void record_spoil(struct record *r, uint8_t step)
 /* What the sender has sent, once this record has left as it was meant. */
 static void sender_follow(const struct record *r, const uint8_t *data)
 {
-    if (r->type == RECORD_OFFER || r->type == RECORD_DIR || r->type == RECORD_LINK)
+    if (r->type == RECORD_OFFER || r->type == RECORD_DIR || r->type == RECORD_LINK ||
+        r->type == RECORD_HARD)
         run.file++;
     run.asked += r->type == RECORD_ASK;
     if (r->type == RECORD_OFFER) {
@@ -464,8 +494,8 @@ static void receives_end(int status)
 static void step_run(uint8_t step)
 {
     static const enum record_type of_sync[] = {RECORD_LINK,    RECORD_NAME,   RECORD_DIR,
-                                               RECORD_END_ALL, RECORD_BLOCKS, RECORD_COPY};
-    uint8_t which;
+                                               RECORD_END_ALL, RECORD_BLOCKS, RECORD_COPY,
+                                               RECORD_ATTR,    RECORD_HARD};
 
     switch (step & 15) {
     case RECORD_STEP_SEND:
@@ -491,8 +521,7 @@ static void step_run(uint8_t step)
         return;
     case RECORD_STEP_SYNC:
         step = input_u8(&run.in);
-        which = (step & 7) % 6;
-        record_add(of_sync[which], which == 2 || which == 3 ? RECORD_BEGIN : 0, step);
+        record_add(of_sync[step & 7], (step & 6) == 2 ? RECORD_BEGIN : 0, step);
         return;
     case RECORD_STEP_LEFT:
         part_left();
@@ -522,6 +551,7 @@ static void sync_make(uint8_t how)
                                      .prune = how & 0x40,
                                      .checksum = how & 0x80,
                                      .itemize = true,
+                                     .attributes = ATTRIBUTES_ALL,
                                      .context = &run,
                                      .say = item_count};
     run.clear = prune_rules(&run.sync);

@@ -2,9 +2,9 @@
 /*
  * The counts of the fuzz target of the receiver of files. Its input: a byte of the destination
  * (bits 0 and 1: an enum destination_kind; bit 2: files are replaced; bit 3: what interrupted
- * transfers leave is kept; bit 4: it is a sync into a directory, with bit 5 a dry run, with bit 6
- * one that deletes, with bit 7 one by checksums), then a program of steps that
- * fill a request with records. Bits 0 to 3 of a step are an enum record_step.
+ * transfers leave is kept; bit 4: it is a sync into a directory that keeps all attributes, with bit
+ * 5 a dry run, with bit 6 one that deletes, with bit 7 one by checksums), then a program of steps
+ * that fill a request with records. Bits 0 to 3 of a step are an enum record_step.
  */
 #ifndef SLUICE_TEST_FUZZ_RECORD_H
 #define SLUICE_TEST_FUZZ_RECORD_H
@@ -26,8 +26,8 @@ enum record_step {
                            to 7 as in a step */
     RECORD_STEP_LEFT,   /* an interrupted transfer has left a part of FUZZ_LEFT */
     RECORD_STEP_SYNC,   /* a byte, whose bits 0 to 2 name a record: LINK, NAME, a DIR that begins,
-                           END_ALL of what was not all read, BLOCKS, COPY; bits 4 to 7 as in a
-                           step */
+                           END_ALL of what was not all read, BLOCKS, COPY, ATTR, HARD; bits 4 to 7 as
+                           in a step */
 };
 
 /* A file of which a part may be there: its OFFER has this name, size and time. */
@@ -47,6 +47,8 @@ struct fuzz_record_counts {
     uint64_t whole;       /* connections that ended well */
     uint64_t items;       /* lines of what a sync changes */
     uint64_t deleted;     /* among them, of what it deletes */
+    uint64_t special;     /* files that got set-user-ID or the like, with their owner */
+    uint64_t linked;      /* further names that were given */
 };
 
 extern struct fuzz_record_counts fuzz_record_counts;

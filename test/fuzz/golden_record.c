@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Golden inputs for fuzz_record.c: transfers that go well, and each way in which they may not. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "fuzz_golden.h"
@@ -53,6 +54,15 @@
 /* an OFFER of 6000 bytes that are copied (mode 0654), and what asks for it */
 #define COPIED           RECORD_OFFER, 1, 0xac, 6, 1, 'b', THOUSANDS(6)
 #define ASK_BASIS        RECORD_STEP_RESUME, 0, 1, 0xa4, 6, 1, 'b', THOUSANDS(6)
+/* an ATTR: flags, and items: a link, an owner, a group, an ACL, an extended attribute */
+#define ATTR(flags, len) RECORD_STEP_SYNC, 6, flags, len
+#define NUMBER(n)        1, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, n
+#define OWNER            2, 4, 0, 0, 0, 0, 0, 4, 'r', 'o', 'o', 't', 0, 0, 0, 0
+#define GROUP            3, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0
+#define ENTRY(tag, n)    4, 0, 0, 0, 0, 0, 0, 8, 0, tag, 0, 6, 0, 0, 0, n
+#define ACL              ENTRY(1, 0), ENTRY(2, 9), ENTRY(4, 0), ENTRY(16, 0), ENTRY(32, 0)
+#define XATTR(c)         6, 6, 0, 0, 0, 0, 0, 1, 'u', 's', 'e', 'r', '.', c, 'v'
+#define HARD(n, c)       RECORD_STEP_SYNC, 7, n, 1, c
 
 const uint64_t golden_runs = 8000;
 
@@ -125,6 +135,22 @@ static const struct fuzz_golden goldens[] = {
     GOLDEN(SYNC, BLOCKS, SEND),
     GOLDEN(DIR, COPIED, SEND),
     GOLDEN(SYNC, LINK('.'), LINK('/'), SEND),
+    /* attributes: of files, directories and links, right and wrong, and files with several names */
+    GOLDEN(SYNC, ATTR(0, 28), OWNER, GROUP, RECORD_OFFER, 9, 0xa4, 5, 1, 'x', 1, DATA(1), END,
+           ATTR(2, 30), XATTR('a'), XATTR('b'), LINK('l'), ALL, SEND, SENT, NO_MORE),
+    GOLDEN(SYNC, ATTR(1, 80), ACL, FOLDER, ALL, SEND, SENT, NO_MORE),
+    GOLDEN(SYNC | DELETE, ATTR(0, 16), NUMBER(1), NAMED('x', 1), DATA(1), END, HARD(1, 'y'),
+           HARD(1, 'y'), BEGIN('d'), HARD(1, 'd'), HARD(1, 'z'), ALL, SEND, SENT, NO_MORE),
+    GOLDEN(SYNC | DRY, ATTR(0, 16), NUMBER(1), ASK, HARD(1, 'y'), ALL, SEND, SENT, NO_MORE),
+    GOLDEN(SYNC, ATTR(0, 16), NUMBER(2), NAMED('x', 0), SEND),
+    GOLDEN(SYNC, HARD(1, 'y'), SEND),
+    GOLDEN(SYNC, ATTR(0, 16), NUMBER(1), LINK('l'), SEND),
+    GOLDEN(SYNC, ATTR(0, 24), GROUP, GROUP, FOLDER, SEND),
+    GOLDEN(SYNC, ATTR(2, 30), XATTR('b'), XATTR('a'), FOLDER, SEND),
+    GOLDEN(SYNC, ATTR(1, 16), ENTRY(1, 0), FOLDER, SEND),
+    GOLDEN(SYNC, ATTR(0, 12), GROUP, ALL, SEND),
+    GOLDEN(DIR, ATTR(0, 12), GROUP, FOLDER, SEND),
+    GOLDEN(DIR, HARD(1, 'y'), SEND),
     GOLDEN(DIR, BEGIN('d'), SEND),
     GOLDEN(DIR, HAVE, SEND),
     GOLDEN(DIR, ASK, ANSWER, SEND),
@@ -148,7 +174,8 @@ void golden_check(void)
         CHECK(c->decoded[i] > 0 || i == RECORD_TOKEN);
     CHECK(c->told >= 10 && c->resumed >= 3);
     CHECK(c->blocks >= 4 && c->copied >= 1);
-    CHECK(c->items >= 10 && c->deleted >= 2);
+    CHECK(c->items >= 10 && c->deleted >= 2 && c->linked >= 2);
+    CHECK(c->special >= 1 || geteuid() != 0);
     for (size_t i = 0; i < sizeof reached / sizeof reached[0]; i++)
         CHECK(c->results[reached[i]] > 0);
     CHECK(c->refused >= 3 && c->broken >= 10 && c->whole >= 6);

@@ -375,6 +375,18 @@ FAULTS = [
           "fd = openat(parent_fd, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);",
           "fd = openat(parent_fd, base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);",
           FILES + "'Sync*'", "FAILED.*NothingGoesThroughLinks", (TEST_SLUICE,)),
+    Fault("set-user-ID is given to a file whose owner is another one",
+          "none: the test came with the code",
+          "app/sluice/attributes/settle.c", "    if (settle_uid(s, st) == s->uid && settle_gid(s, st) == s->gid)\n", "    if (true)\n",
+          FILES + "'Attributed*'", "FAILED.*SetUserId", (TEST_SLUICE,)),
+    Fault("a further name is given to what has taken the place of a file",
+          "none: the test came with the code",
+          "app/sluice/sync/hard.c", "S_ISREG(st.st_mode) && st.st_dev == f->dev && st.st_ino == f->ino", "S_ISREG(st.st_mode)",
+          FILES + "'Attributed*'", "FAILED.*HardLinks", (TEST_SLUICE,)),
+    Fault("attributes of one file are those of the next one, too",
+          "none: the test came with the code",
+          "app/sluice/transfer/incoming_record.c", "        in->attributed = false;\n    }", "    }",
+          FILES + "'Attributed*'", "FAILED.*TheOrderOfRecords", (TEST_SLUICE,)),
 
     # ---- test/fuzz
 

@@ -68,6 +68,13 @@ const char command_sync_help[] =
     "  -c, --checksum      compare contents, not sizes and times\n"
     "  -W, --whole-file    send a changed file whole, without looking for what of it\n"
     "                      DST has already\n"
+    "  -a, --archive       keep owners and groups: -o and -g\n"
+    "  -o, --owner         keep owners, by name (only root gives files away)\n"
+    "  -g, --group         keep groups, by name\n"
+    "      --numeric-ids   keep owners and groups by number\n"
+    "  -H, --hard-links    keep files with several names as one file\n"
+    "  -A, --acls          keep ACLs\n"
+    "  -X, --xattrs        keep extended attributes (as root, not only those of users)\n"
     "      --delete        then delete in DST what SRC do not have\n"
     "      --exclude PATTERN  leave out what matches, as *.o, /build/ or a/**/b\n"
     "      --include PATTERN  take what matches: of both, the first one decides\n"
@@ -118,6 +125,7 @@ enum {
     OPT_EXCLUDE_FROM,
     OPT_INCLUDE_FROM,
     OPT_FILES_FROM,
+    OPT_NUMERIC,
 };
 
 /* What both commands take. */
@@ -140,6 +148,13 @@ static const struct option sync_longs[] = {
     {"itemize", no_argument, NULL, 'i'},
     {"checksum", no_argument, NULL, 'c'},
     {"whole-file", no_argument, NULL, 'W'},
+    {"archive", no_argument, NULL, 'a'},
+    {"owner", no_argument, NULL, 'o'},
+    {"group", no_argument, NULL, 'g'},
+    {"numeric-ids", no_argument, NULL, OPT_NUMERIC},
+    {"hard-links", no_argument, NULL, 'H'},
+    {"acls", no_argument, NULL, 'A'},
+    {"xattrs", no_argument, NULL, 'X'},
     {"delete", no_argument, NULL, OPT_DELETE},
     {"exclude", required_argument, NULL, OPT_EXCLUDE},
     {"include", required_argument, NULL, OPT_INCLUDE},
@@ -217,6 +232,31 @@ static int cp_rule(struct cp *c, int opt)
                          : say_error(SAY_USAGE, "--%s: %s", include ? "include" : "exclude", wrong);
 }
 
+/* Options that say what is kept of files besides content, mode and time. False: it is none of them.
+ */
+static bool cp_attributes(struct cp *c, int opt)
+{
+    static const struct {
+        int opt;
+        uint32_t attributes;
+    } choices[] = {{'a', ATTRIBUTES_OWNERS | ATTRIBUTES_GROUPS},
+                   {'o', ATTRIBUTES_OWNERS},
+                   {'g', ATTRIBUTES_GROUPS},
+                   {OPT_NUMERIC, ATTRIBUTES_NUMERIC},
+                   {'H', ATTRIBUTES_LINKS},
+                   {'A', ATTRIBUTES_ACLS},
+                   {'X', ATTRIBUTES_XATTRS}};
+    size_t i;
+
+    for (i = 0; i < sizeof choices / sizeof choices[0]; i++) {
+        if (choices[i].opt == opt) {
+            c->sync.attributes |= choices[i].attributes;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Options that say what is compared and changed. False: it is none of them. */
 static bool cp_flag(struct cp *c, int opt)
 {
@@ -256,7 +296,7 @@ static int cp_option(struct cp *c, char **argv, int opt)
     uint64_t value = 0;
     int code = SAY_OK;
 
-    if (cp_flag(c, opt))
+    if (cp_flag(c, opt) || cp_attributes(c, opt))
         return SAY_OK;
     switch (opt) {
     case OPT_KEEP:
@@ -375,7 +415,7 @@ static int cp_run(struct cp *c, const char *host)
 static int cp_options(struct cp *c, int argc, char **argv)
 {
     bool sync = c->near.sync != NULL;
-    const char *shorts = sync ? ":nicWe:qvh" : ":re:qvh";
+    const char *shorts = sync ? ":niacWe:ogHAXqvh" : ":re:qvh";
     int opt, code;
 
     while ((opt = getopt_long(argc, argv, shorts, sync ? sync_longs : cp_longs, NULL)) != -1) {

@@ -72,7 +72,7 @@ int message_decode(struct message *m, const uint8_t *bytes, size_t len, uint8_t 
     return MESSAGE_HEADER_BYTES + m->len_bytes;
 }
 
-/* START: 0 token  16 flags  20 buffers  24 max_bytes  32 service  34 zero (2)  36 keep_s */
+/* START: 0 token  16 flags  20 buffers  24 max_bytes  32 service  34 attributes  36 keep_s */
 void message_start_encode(uint8_t out[MESSAGE_START_BYTES], const struct message_start *s)
 {
     memset(out, 0, MESSAGE_START_BYTES);
@@ -81,6 +81,7 @@ void message_start_encode(uint8_t out[MESSAGE_START_BYTES], const struct message
     bytes_put_u32(out + 20, s->buffers);
     bytes_put_u64(out + 24, s->max_bytes);
     bytes_put_u16(out + 32, s->service);
+    bytes_put_u16(out + 34, s->attributes);
     bytes_put_u32(out + 36, s->keep_s);
 }
 
@@ -91,6 +92,7 @@ int message_start_decode(struct message_start *s, const struct message *m, const
     s->buffers = bytes_get_u32(m->data + 20);
     s->max_bytes = bytes_get_u64(m->data + 24);
     s->service = bytes_get_u16(m->data + 32);
+    s->attributes = bytes_get_u16(m->data + 34);
     s->keep_s = bytes_get_u32(m->data + 36);
     *why = "unknown flag";
     if ((s->flags & ~(uint32_t)MESSAGE_FLAGS) != 0)
@@ -105,10 +107,11 @@ int message_start_decode(struct message_start *s, const struct message *m, const
     if ((s->flags & MESSAGE_PULL) != 0 && s->service == 0)
         return -EINVAL;
     *why = "a flag of a sync without a sync";
-    if ((s->flags & MESSAGE_SYNC) == 0 && (s->flags & MESSAGE_SYNC_FLAGS) != 0)
+    if ((s->flags & MESSAGE_SYNC) == 0 &&
+        ((s->flags & MESSAGE_SYNC_FLAGS) != 0 || s->attributes != 0))
         return -EINVAL;
-    *why = "an unused field is not zero";
-    if (bytes_get_u16(m->data + 34) != 0)
+    *why = "unknown attributes";
+    if ((s->attributes & ~ATTRIBUTES_ALL) != 0)
         return -EINVAL;
     return 0;
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "sluice/attributes/attributes.h"
 #include "sluice/files/record.h"
 
 #define MESSAGE_MAGIC        0x534c4350u /* "SLCP" */
@@ -40,23 +41,23 @@ enum message_type {
 };
 
 enum message_flag {
-    MESSAGE_PULL = 1,        /* the far end sends; else it receives */
-    MESSAGE_OVERWRITE = 2,   /* far receiver: it replaces existing files */
-    MESSAGE_FSYNC = 4,       /* far receiver: it syncs files to the disk */
-    MESSAGE_DIRECTORY = 8,   /* far receiver: the target must be a directory */
-    MESSAGE_RECURSIVE = 16,  /* far sender: it sends directories */
-    MESSAGE_GO_BACK_N = 32,  /* far sender */
-    MESSAGE_ONE_FILE = 64,   /* far sender: the near end takes one file, and no directory */
-    MESSAGE_QUIET = 128,     /* the far end sends no NOTE */
-    MESSAGE_RESUME = 256,    /* far sender: it sends only what the near end does not have */
-    MESSAGE_SYNC = 512,      /* the target is to become as the sources */
-    MESSAGE_DRY_RUN = 1024,  /* sync: nothing is sent or changed */
-    MESSAGE_CHECKSUM = 2048, /* sync: files are compared by content */
-    MESSAGE_DELETE = 4096,   /* sync, far receiver: it deletes what the sender does not have */
-    MESSAGE_ITEMIZE = 8192,  /* sync, far receiver: it sends ITEM */
+    MESSAGE_PULL = 1,             /* the far end sends; else it receives */
+    MESSAGE_OVERWRITE = 2,        /* far receiver: it replaces existing files */
+    MESSAGE_FSYNC = 4,            /* far receiver: it syncs files to the disk */
+    MESSAGE_DIRECTORY = 8,        /* far receiver: the target must be a directory */
+    MESSAGE_RECURSIVE = 16,       /* far sender: it sends directories */
+    MESSAGE_GO_BACK_N = 32,       /* far sender */
+    MESSAGE_ONE_FILE = 64,        /* far sender: the near end takes one file, and no directory */
+    MESSAGE_QUIET = 128,          /* the far end sends no NOTE */
+    MESSAGE_RESUME = 256,         /* far sender: it sends only what the near end does not have */
+    MESSAGE_SYNC = 512,           /* the target is to become as the sources */
+    MESSAGE_DRY_RUN = 1024,       /* sync: nothing is sent or changed */
+    MESSAGE_CHECKSUM = 2048,      /* sync: files are compared by content */
+    MESSAGE_DELETE = 4096,        /* sync, far receiver: it deletes what the sender does not have */
+    MESSAGE_ITEMIZE = 8192,       /* sync, far receiver: it sends ITEM */
     MESSAGE_WHOLE_FILES = 262144, /* sync: a changed file is sent whole */
-    MESSAGE_SYNC_FLAGS = MESSAGE_DRY_RUN | MESSAGE_CHECKSUM | MESSAGE_DELETE | MESSAGE_ITEMIZE |
-                         MESSAGE_WHOLE_FILES,
+    MESSAGE_SYNC_FLAGS =
+        MESSAGE_DRY_RUN | MESSAGE_CHECKSUM | MESSAGE_DELETE | MESSAGE_ITEMIZE | MESSAGE_WHOLE_FILES,
     MESSAGE_FLAGS = 16383 | MESSAGE_WHOLE_FILES,
 };
 
@@ -68,11 +69,12 @@ struct message {
 
 struct message_start {
     uint8_t token[RECORD_TOKEN_BYTES];
-    uint32_t flags;     /* enum message_flag */
-    uint32_t buffers;   /* requests in flight, or posted */
-    uint64_t max_bytes; /* of a file, for a far receiver; 0: it decides */
-    uint16_t service;   /* of the receiver; 0: a far receiver takes any free one */
-    uint32_t keep_s;    /* how long a far receiver keeps part files; 0: not at all */
+    uint32_t flags;      /* enum message_flag */
+    uint32_t buffers;    /* requests in flight, or posted */
+    uint64_t max_bytes;  /* of a file, for a far receiver; 0: it decides */
+    uint16_t service;    /* of the receiver; 0: a far receiver takes any free one */
+    uint16_t attributes; /* sync: enum attribute_choice, what is kept besides mode and time */
+    uint32_t keep_s;     /* how long a far receiver keeps part files; 0: not at all */
 };
 
 /* Writes header and data. Returns how many bytes there are. */

@@ -232,6 +232,7 @@ static const struct sync_options *server_sync(struct server *s)
                                     .prune = (flags & MESSAGE_DELETE) != 0,
                                     .itemize = (flags & MESSAGE_ITEMIZE) != 0,
                                     .whole_files = (flags & MESSAGE_WHOLE_FILES) != 0,
+                                    .attributes = s->start.attributes,
                                     .filter = s->filter.n > 0 ? &s->filter : NULL,
                                     .chosen = s->chosen.n > 0 ? &s->chosen : NULL,
                                     .push = (flags & MESSAGE_PULL) == 0,

@@ -130,6 +130,7 @@ static int part_file_vacant(struct part_file *p)
     int err, fd;
 
     p->there = fstatat(p->dir_fd, p->base, &p->before, AT_SYMLINK_NOFOLLOW) == 0;
+    settle_look(p->settle, p->dir_fd, p->base, p->there ? &p->before : NULL, p->offer.mode);
     if (!p->there)
         return 0;
     if (!S_ISDIR(p->before.st_mode))
@@ -279,12 +280,15 @@ static int part_file_adjust(const struct part_file *p, const struct record *ask)
     bool mode = ((p->before.st_mode ^ ask->mode) & PART_FILE_MODE) != 0;
     bool time = p->before.st_mtim.tv_sec != times[1].tv_sec ||
                 p->before.st_mtim.tv_nsec != times[1].tv_nsec;
+    bool other = p->settle != NULL && p->settle->differs != 0;
     char path[32];
     struct stat st;
     int err = 0, fd;
 
-    if (!mode && !time)
+    if (!mode && !time && !other) {
+        settle_foresee(p->settle, &p->before);
         return 0;
+    }
     /* The file itself, and neither a link that has taken its place nor what that points to. It need
      * not be readable. */
     fd = openat(p->dir_fd, p->base, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -293,9 +297,9 @@ static int part_file_adjust(const struct part_file *p, const struct record *ask)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (fstat(fd, &st) < 0 || st.st_ino != p->before.st_ino || st.st_dev != p->before.st_dev)
         err = -ESTALE;
-    else if (mode && chmod(path, (st.st_mode & 07000) | (ask->mode & PART_FILE_MODE)) < 0)
-        err = -errno;
-    else if (time && utimensat(AT_FDCWD, path, times, 0) < 0)
+    else
+        err = settle_set(p->settle, fd, ask->mode);
+    if (err == 0 && time && utimensat(AT_FDCWD, path, times, 0) < 0)
         err = -errno;
     close(fd);
     return err;
@@ -327,6 +331,7 @@ uint64_t part_file_ask(struct part_file *p, struct destination *destination, con
     if (destination->kind == DESTINATION_STREAM || part_file_place(p, name, NULL) < 0)
         return 0;
     p->there = fstatat(p->dir_fd, p->base, &p->before, AT_SYMLINK_NOFOLLOW) == 0;
+    settle_look(p->settle, p->dir_fd, p->base, p->there ? &p->before : NULL, ask->mode);
     *whole = part_file_is_whole(p, ask, hash);
     if (*whole && destination->sync && !destination->dry_run)
         *whole = part_file_adjust(p, ask) == 0; /* else a new one gets this mode and time */
@@ -574,14 +579,16 @@ static int part_file_settle(struct part_file *p)
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                 {.tv_sec = p->offer.mtime_s, .tv_nsec = p->offer.mtime_ns}};
     struct stat st;
+    int err;
 
     if (fstat(p->fd, &st) < 0)
         return -errno;
     /* A hole at the end leaves the file too short. */
     if ((uint64_t)st.st_size != p->at_bytes && ftruncate(p->fd, (off_t)p->at_bytes) < 0)
         return -errno;
-    if (fchmod(p->fd, p->offer.mode & PART_FILE_MODE & ~p->destination->mask) < 0)
-        return -errno;
+    err = settle_set(p->settle, p->fd, p->offer.mode & ~p->destination->mask);
+    if (err < 0)
+        return err;
     if (futimens(p->fd, times) < 0 && errno != EINVAL) /* EINVAL: the disk cannot store this time */
         return -errno;
     if (p->destination->fsync && fsync(p->fd) < 0)

@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "sluice/attributes/settle.h"
 #include "sluice/files/destination.h"
 #include "sluice/files/digest.h"
 #include "sluice/files/made_dirs.h"
@@ -50,6 +51,7 @@ struct part_file {
     uint64_t hashed_bytes; /* the chunks before it were hashed for the sender, or written */
     struct digest *digest; /* of everything before at_bytes */
     struct digest *chunk;  /* of a chunk */
+    struct settle *settle; /* with destination->sync: what is kept besides mode and time */
     struct made_dirs made; /* directories made for this sender */
     struct stat cleaned;   /* the directory that was last looked through for old part files */
     char owner[PART_NAME_OWNER_MAX]; /* the sender, whose part files no other sender resumes; "":

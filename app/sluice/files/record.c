@@ -67,6 +67,9 @@ static const struct record_shape {
     [RECORD_BLOCKS] = {HAS_FLAGS | HAS_OFFSET | HAS_SIZE | HAS_FROM | HAS_FILE, 0,
                        RECORD_BLOCKS_MAX *RECORD_BLOCK_BYTES, RECORD_LAST},
     [RECORD_COPY] = {HAS_OFFSET | HAS_SIZE | HAS_FROM | HAS_FILE, 0, 0, 0},
+    [RECORD_ATTR] = {HAS_FLAGS, 0, RECORD_ATTR_MAX, RECORD_ALL_ACLS | RECORD_ALL_XATTRS},
+    [RECORD_HARD] = {HAS_MODE | HAS_OFFSET | HAS_SIZE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX,
+                     0},
 };
 
 void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r)
@@ -162,6 +165,8 @@ static const char *record_fault(const struct record *r)
     if (r->type == RECORD_OFFER && (r->flags & RECORD_SIZE_UNKNOWN) != 0 &&
         (r->size != 0 || r->flags != RECORD_SIZE_UNKNOWN))
         return "size both known and unknown";
+    if (r->type == RECORD_HARD && r->offset == 0)
+        return "no number of a link";
     if (r->type == RECORD_RESULT && r->mode >= RECORD_CODES)
         return "unknown result";
     if (r->type == RECORD_ANSWER && r->flags == (RECORD_WHOLE | RECORD_LISTED))

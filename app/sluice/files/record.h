@@ -34,6 +34,7 @@
 #define RECORD_BLOCKS_MAX   1024        /* blocks of one BLOCKS */
 #define RECORD_LIST_MAX     (1u << 20)  /* blocks of one file */
 #define RECORD_COPY_MAX     (64u << 20) /* bytes of one COPY; bounds the work for one record */
+#define RECORD_ATTR_MAX     (1u << 20)  /* bytes of the attributes of a file */
 
 enum record_flag {
     RECORD_SIZE_UNKNOWN = 1, /* OFFER */
@@ -45,6 +46,8 @@ enum record_flag {
     RECORD_HASHED = 1,       /* ASK: the hash of the content stands before the name */
     RECORD_BEGIN = 1,        /* DIR: what is in it follows, then a DIR without this flag */
     RECORD_UNREAD = 1,       /* END_ALL: the sender could not read all that it was to send */
+    RECORD_ALL_ACLS = 1,     /* ATTR: the file has these ACLs and no others */
+    RECORD_ALL_XATTRS = 2,   /* ATTR: it has these extended attributes and no others */
 };
 
 enum record_type {
@@ -54,7 +57,7 @@ enum record_type {
     RECORD_END_FILE,  /* size, hash: the file is whole */
     RECORD_DROP_FILE, /* the sender gives the file up */
     RECORD_DIR,       /* name, mode, mtime: a directory; sent after its content */
-    RECORD_END_ALL,   /* size: number of OFFER, DIR and LINK records before it */
+    RECORD_END_ALL,   /* size: number of OFFER, DIR, LINK and HARD records before it */
     RECORD_RESULT,    /* code, message: how a file or directory ended at the receiver */
     RECORD_TOKEN,     /* token: the sender is the one that the receiver waits for; comes first */
     RECORD_ASK,       /* name, mode, mtime, size: what does the receiver have of this file? */
@@ -65,6 +68,9 @@ enum record_type {
     RECORD_NAME,      /* name: something that is not sent, so what has its name stays */
     RECORD_BLOCKS,    /* offset, size of a block, blocks of the file that has the name */
     RECORD_COPY,      /* offset, size, from: a piece that the receiver's file has */
+    RECORD_ATTR,      /* attributes of what the next record is about (attributes.h) */
+    RECORD_HARD,      /* name, mode, mtime, size; offset: number of the link: a further name of a
+                         file that came before */
     RECORD_TYPES,
 };
 
@@ -87,14 +93,15 @@ struct record {
     uint8_t type;       /* enum record_type */
     uint16_t flags;     /* enum record_flag */
     uint32_t len_bytes; /* of data after the header */
-    uint32_t mode;      /* OFFER, DIR, ASK: permission bits; RESULT: enum record_code */
-    uint64_t file;      /* number of the OFFER, DIR or LINK on its connection, from 1; ASK, ANSWER,
-                           BLOCKS: number of the ASK, from 1; END_ALL, NAME: 0 */
-    uint64_t offset;    /* DATA, HOLE, HAVE, KEEP, COPY: bytes; BLOCKS: in the receiver's file */
-    uint64_t size;      /* bytes of the file, HOLE, KEEP or COPY, or of a block of BLOCKS; END_ALL:
-                           number      of OFFER, DIR and LINK */
-    uint64_t from;      /* COPY: bytes, in the receiver's file; BLOCKS: seed of the hashes */
-    int64_t mtime_s;    /* OFFER, DIR, LINK, ASK */
+    uint32_t mode;      /* OFFER, DIR, ASK, HARD: permission bits; RESULT: enum record_code */
+    uint64_t file;      /* number of the OFFER, DIR, LINK or HARD on its connection, from 1; ASK,
+                           ANSWER, BLOCKS: number of the ASK, from 1; END_ALL, NAME, ATTR: 0 */
+    uint64_t offset; /* DATA, HOLE, HAVE, KEEP, COPY: bytes; BLOCKS: in the receiver's file; HARD:
+                        number of the link, from 1 */
+    uint64_t size;   /* bytes of the file, HOLE, KEEP or COPY, or of a block of BLOCKS; END_ALL:
+                        number of OFFER, DIR, LINK and HARD */
+    uint64_t from;   /* COPY: bytes, in the receiver's file; BLOCKS: seed of the hashes */
+    int64_t mtime_s; /* OFFER, DIR, LINK, ASK, HARD */
     uint32_t mtime_ns;
     uint8_t hash[RECORD_HASH_BYTES]; /* END_FILE: XXH3-128 of the content, canonical; TOKEN: the
                                         token */

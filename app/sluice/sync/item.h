@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The lines of --itemize, with the letters of rsync's --itemize-changes: what is done (< sent,
- * > received, c made here, . only attributes), what it is (f, d, L), then what differs, each letter
- * in its place: c content, s size, t time, p permissions; or +++++++++: it was not there.
+ * > received, c made here, h a hard link, . only attributes), what it is (f, d, L), then what
+ * differs, each letter in its place: c content, s size, t time, p permissions, o owner, g group,
+ * a ACL, x extended attributes; or +++++++++: it was not there.
  *
  * Each function says nothing if nothing changes, or if nobody wants to know.
  */
@@ -24,6 +25,9 @@ void item_directory(const struct sync *s, const char *name, const struct stat *b
 /* before: the link that had the name; same: it points to the same target. */
 void item_link(const struct sync *s, const char *name, const char *target,
                const struct stat *before, bool same, const struct record *r);
+/* A further name of the file that was placed as `first`. before: what had the name. */
+void item_hard(const struct sync *s, const char *name, const char *first, const struct stat *before,
+               const struct record *r);
 void item_deleted(const struct sync_options *o, const char *name, bool directory);
 
 #endif

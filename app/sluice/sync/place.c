@@ -12,7 +12,7 @@
 #include "sluice/files/remove.h"
 #include "sluice/sync/item.h"
 
-#define MODE 0777 /* without a sender's setuid and setgid bits */
+#define MODE 0777 /* of what is new, until its content is there */
 
 /* ---- directories --------------------------------------------------------------------------- */
 
@@ -54,6 +54,7 @@ enum record_code place_begin(const struct sync *s, struct part_file *p, const st
     bool there = fd >= 0 && fstatat(fd, base, &st, AT_SYMLINK_NOFOLLOW) == 0;
 
     p->why[0] = 0;
+    settle_look(p->settle, fd, base, there ? &st : NULL, r->mode);
     if (!d->dry_run)
         err = fd < 0 ? fd : begin_make(fd, base, there ? &st : NULL, r);
     if (fd >= 0)
@@ -65,17 +66,25 @@ enum record_code place_begin(const struct sync *s, struct part_file *p, const st
     return RECORD_OK;
 }
 
-static int end_settle(int fd, const struct record *r)
+/* A dry run: counts what could not be kept of what is, or would be, there. */
+static void place_foresee(const struct part_file *p, int parent_fd, const char *base)
+{
+    struct stat st = {.st_uid = geteuid(), .st_gid = getegid()};
+
+    if (parent_fd >= 0)
+        fstatat(parent_fd, base, &st, AT_SYMLINK_NOFOLLOW);
+    settle_foresee(p->settle, &st);
+}
+
+static int end_settle(struct settle *s, int fd, const struct record *r)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                       {.tv_sec = r->mtime_s, .tv_nsec = r->mtime_ns}};
     struct stat st;
+    int err = fstat(fd, &st) < 0 ? -errno : settle_set(s, fd, r->mode);
 
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (((st.st_mode ^ r->mode) & MODE) != 0 &&
-        fchmod(fd, (st.st_mode & 07000) | (r->mode & MODE)) < 0)
-        return -errno;
+    if (err < 0)
+        return err;
     if ((st.st_mtim.tv_sec != times[1].tv_sec || st.st_mtim.tv_nsec != times[1].tv_nsec) &&
         futimens(fd, times) < 0 && errno != EINVAL)
         return -errno;
@@ -89,13 +98,17 @@ enum record_code place_end(struct part_file *p, const struct destination *d, con
     int err, fd, parent_fd;
 
     p->why[0] = 0;
-    if (d->dry_run)
-        return RECORD_OK;
     parent_fd = place_parent(d, name, &base);
+    if (d->dry_run) {
+        place_foresee(p, parent_fd, base);
+        if (parent_fd >= 0)
+            close(parent_fd);
+        return RECORD_OK;
+    }
     if (parent_fd < 0)
         return part_file_failed(p, "its directory", -parent_fd);
     fd = openat(parent_fd, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    err = fd < 0 ? -errno : end_settle(fd, r);
+    err = fd < 0 ? -errno : end_settle(p->settle, fd, r);
     if (fd >= 0)
         close(fd);
     close(parent_fd);
@@ -113,9 +126,39 @@ static bool link_same(int dir_fd, const char *base, const char *target)
     return n >= 0 && (size_t)n == strlen(target) && memcmp(there, target, (size_t)n) == 0;
 }
 
+int place_rename(const struct destination *d, int dir_fd, const char *temporary, const char *base,
+                 const char *path)
+{
+    int err = renameat(dir_fd, temporary, dir_fd, base) < 0 ? -errno : 0;
+
+    if (err == 0)
+        return 0;
+    if (err == -EISDIR)
+        err = remove_directory(d->clear, dir_fd, base, path);
+    if (err == 0 && renameat(dir_fd, temporary, dir_fd, base) == 0)
+        return 0;
+    err = err == 0 ? -errno : err;
+    unlinkat(dir_fd, temporary, 0);
+    return err;
+}
+
+/* Gives the link owner, group and attributes, then the time, which not every file system can. */
+static void link_settle(struct settle *s, int dir_fd, const char *base,
+                        const struct timespec times[2])
+{
+    struct stat st;
+    int fd = s != NULL && s->given ? openat(dir_fd, base, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode))
+        settle_set(s, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    utimensat(dir_fd, base, times, AT_SYMLINK_NOFOLLOW);
+}
+
 /* Makes the link under a name that nothing has, then gives it its own. 0 or a negative errno. */
-static int link_make(const struct destination *d, int dir_fd, const char *base, const char *path,
-                     const char *target, const struct timespec times[2])
+static int link_make(struct settle *s, const struct destination *d, int dir_fd, const char *base,
+                     const char *path, const char *target, const struct timespec times[2])
 {
     struct part_name temporary;
     int err;
@@ -126,17 +169,8 @@ static int link_make(const struct destination *d, int dir_fd, const char *base, 
     } while ((err = symlinkat(target, dir_fd, temporary.text) < 0 ? -errno : 0) == -EEXIST);
     if (err < 0)
         return err;
-    utimensat(dir_fd, temporary.text, times, AT_SYMLINK_NOFOLLOW); /* not every file system can */
-    err = renameat(dir_fd, temporary.text, dir_fd, base) < 0 ? -errno : 0;
-    if (err == -EISDIR)
-        err = remove_directory(d->clear, dir_fd, base, path);
-    else if (err == 0)
-        return 0;
-    if (err == 0 && renameat(dir_fd, temporary.text, dir_fd, base) == 0)
-        return 0;
-    err = err == 0 ? -errno : err;
-    unlinkat(dir_fd, temporary.text, 0);
-    return err;
+    link_settle(s, dir_fd, temporary.text, times);
+    return place_rename(d, dir_fd, temporary.text, base, path);
 }
 
 enum record_code place_link(const struct sync *s, struct part_file *p, const struct destination *d,
@@ -152,18 +186,19 @@ enum record_code place_link(const struct sync *s, struct part_file *p, const str
     bool refused = fd >= 0 && part_name_is(base);
 
     p->why[0] = 0;
+    settle_look(p->settle, fd, base, there ? &st : NULL, 0);
     if (refused)
         ;
     else if (d->dry_run && there && S_ISDIR(st.st_mode) && d->clear != NULL)
         err = remove_directory(d->clear, fd, base, name);
     else if (d->dry_run)
-        err = 0;
+        place_foresee(p, fd, base);
     else if (fd < 0)
         err = fd;
     else if (same)
-        utimensat(fd, base, times, AT_SYMLINK_NOFOLLOW);
+        link_settle(p->settle, fd, base, times);
     else
-        err = link_make(d, fd, base, name, target, times);
+        err = link_make(p->settle, d, fd, base, name, target, times);
     if (err == 0 && !d->dry_run && d->fsync && fsync(fd) < 0)
         err = -errno;
     if (fd >= 0)

@@ -25,4 +25,9 @@ enum record_code place_end(struct part_file *p, const struct destination *d, con
 enum record_code place_link(const struct sync *s, struct part_file *p, const struct destination *d,
                             const char *name, const char *target, const struct record *r);
 
+/* Gives something its name in dir_fd, in place of what is there, which may be a directory; path:
+ * the name for messages. If it fails, the temporary name is removed. 0 or a negative errno. */
+int place_rename(const struct destination *d, int dir_fd, const char *temporary, const char *base,
+                 const char *path);
+
 #endif

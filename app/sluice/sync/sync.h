@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "sluice/attributes/link_table.h"
+#include "sluice/attributes/settle.h"
 #include "sluice/sync/chosen.h"
 #include "sluice/sync/filter.h"
 #include "sluice/sync/name_set.h"
@@ -15,6 +17,7 @@ struct sync_options {
     bool whole_files;            /* a changed file is sent whole */
     bool prune;                  /* the receiver removes what the sender does not have */
     bool itemize;                /* the receiver says what it changes, by say() */
+    uint32_t attributes;         /* what is kept besides mode and time: enum attribute_choice */
     const struct filter *filter; /* what takes part; NULL: all does */
     const struct chosen *chosen; /* the only names that take part; NULL: all do */
     bool push;                   /* the near end sends: for the arrow of an itemized line */
@@ -32,6 +35,8 @@ enum sync_kind {
 struct sync {
     const struct sync_options *options; /* NULL: this is no sync */
     struct name_set names;              /* "" is the target itself */
+    struct settle settle;               /* what files get besides content, mode and time */
+    struct link_files links;            /* files with several names */
 };
 
 #endif

@@ -39,6 +39,8 @@ void incoming_fini(struct incoming *in)
     part_file_fini(&in->part);
     basis_fini(&in->basis);
     name_set_fini(&in->sync.names);
+    settle_fini(&in->sync.settle);
+    link_files_fini(&in->sync.links);
     result_queue_fini(&in->results);
     summary_fini(&in->summary);
 }
@@ -72,6 +74,7 @@ int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel)
     in->in_file = in->skipping = in->telling = false;
     in->part.cleaned = (struct stat){0};
     name_set_fini(&in->sync.names);
+    incoming_sync_begin(in);
     in->part.owner[0] = 0;
     in->proved = in->served = in->end_all = in->shutting = in->shut = false;
     in->part.made.n = 0;

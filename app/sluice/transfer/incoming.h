@@ -51,7 +51,8 @@ struct incoming {
     struct result_queue results;
     bool in_file, skipping; /* between OFFER and the file's end; ignoring data of a refused file */
     bool telling;           /* the sender is being told what there is of the file */
-    uint64_t file;          /* number of the newest OFFER, DIR or LINK */
+    bool attributed;        /* an ATTR has come, and not yet what it belongs to */
+    uint64_t file;          /* number of the newest OFFER, DIR, LINK or HARD */
     uint64_t asked;         /* number of the newest ASK */
     char name[RECORD_NAME_MAX + 1];
 
@@ -102,17 +103,24 @@ int incoming_result(struct incoming *in, enum record_code code, uint64_t size);
 
 /* ---- incoming_sync.c: a sync --------------------------------------------------------------- */
 
+/* Forgets what an earlier sender has said. */
+void incoming_sync_begin(struct incoming *in);
 /* NULL, or why the record cannot come: what only a sync has, or what a dry run does not. */
 const char *incoming_sync_fault(const struct incoming *in, const struct record *r);
 /* Says what becomes of the file that is asked about; its name is in->name. 0 or -ENOMEM. */
 int incoming_sync_asked(struct incoming *in, const struct record *r, bool whole);
-/* Says that the file has arrived. */
-void incoming_sync_received(struct incoming *in);
+/* The offered file is in its place, as *st. 0 or -ENOMEM. */
+int incoming_sync_received(struct incoming *in, const struct stat *st);
 /* A DIR or LINK whose name is in->name. 0 or -ENOMEM. */
 int incoming_sync_directory(struct incoming *in, const struct record *r);
 /* What has the name in->name stays, though nothing is sent. 0 or -ENOMEM. */
 int incoming_sync_named(struct incoming *in);
 int incoming_sync_link(struct incoming *in, const struct record *r, const char *target);
+/* A HARD whose name is in->name. 0 or -ENOMEM. */
+int incoming_sync_hard(struct incoming *in, const struct record *r);
+/* Attributes of what comes next. 0, -EPROTO with *why, or -ENOMEM. */
+int incoming_sync_attributes(struct incoming *in, const struct record *r, const uint8_t *data,
+                             const char **why);
 /* Nothing follows. */
 void incoming_sync_end(struct incoming *in, const struct record *r);
 

@@ -139,6 +139,15 @@ static int incoming_link(struct incoming *in, const struct record *r, const uint
     return code == RECORD_OK ? incoming_sync_link(in, r, target) : incoming_result(in, code, 0);
 }
 
+/* A further name of a file that came before. */
+static int incoming_hard(struct incoming *in, const struct record *r, const uint8_t *data)
+{
+    enum record_code code = incoming_name(in, r, data, r->len_bytes);
+
+    in->file = r->file;
+    return code == RECORD_OK ? incoming_sync_hard(in, r) : incoming_result(in, code, 0);
+}
+
 /* What has this name here stays, though it is not sent. */
 static int incoming_named(struct incoming *in, const struct record *r, const uint8_t *data)
 {
@@ -184,6 +193,8 @@ static int incoming_end_file(struct incoming *in, const struct record *r)
 {
     uint64_t holes = in->part.hole_bytes, kept = in->part.kept_bytes;
     enum record_code code;
+    struct stat st;
+    bool known;
 
     in->in_file = in->telling = false;
     if (in->skipping)
@@ -192,19 +203,22 @@ static int incoming_end_file(struct incoming *in, const struct record *r)
         part_file_discard(&in->part);
         return incoming_result(in, RECORD_DROPPED, 0);
     }
+    known = fstat(in->part.fd, &st) == 0; /* not of a stream */
     code = part_file_finish(&in->part, r);
     if (code == RECORD_OK)
         summary_file(&in->summary, r->size, holes, kept, r->hash);
-    if (code == RECORD_OK && in->sync.options != NULL)
-        incoming_sync_received(in);
+    if (code == RECORD_OK && in->sync.options != NULL && known &&
+        incoming_sync_received(in, &st) < 0)
+        return -ENOMEM;
     return incoming_result(in, code, r->size);
 }
 
 /* NULL, or why the record cannot come now. */
 static const char *incoming_fault(const struct incoming *in, const struct record *r)
 {
-    bool opens = r->type == RECORD_OFFER || r->type == RECORD_DIR || r->type == RECORD_LINK;
-    bool numbered = r->type != RECORD_END_ALL && r->type != RECORD_NAME;
+    bool opens = r->type == RECORD_OFFER || r->type == RECORD_DIR || r->type == RECORD_LINK ||
+                 r->type == RECORD_HARD;
+    bool numbered = r->type != RECORD_END_ALL && r->type != RECORD_NAME && r->type != RECORD_ATTR;
     bool asks = r->type == RECORD_ASK;
 
     if (r->type == RECORD_TOKEN)
@@ -214,6 +228,8 @@ static const char *incoming_fault(const struct incoming *in, const struct record
         return "a record that only receivers send";
     if (in->end_all || in->in_file == (opens || asks || !numbered))
         return "a record out of order";
+    if (in->attributed && !opens && !asks)
+        return "attributes of nothing";
     if (numbered && r->file != (asks ? in->asked + 1 : in->file + (opens ? 1 : 0)))
         return "a file number out of order";
     return incoming_sync_fault(in, r);
@@ -228,6 +244,11 @@ int incoming_record(struct incoming *in, const struct record *r, const uint8_t *
     if (*why != NULL)
         return -EPROTO;
     *why = "no memory";
+    /* Attributes belong to the next record; those of an OFFER serve until the file is whole. */
+    if (!in->in_file) {
+        in->sync.settle.given = in->attributed;
+        in->attributed = false;
+    }
     switch (r->type) {
     case RECORD_OFFER:
         err = incoming_offer(in, r, data);
@@ -243,6 +264,12 @@ int incoming_record(struct incoming *in, const struct record *r, const uint8_t *
         break;
     case RECORD_NAME:
         err = incoming_named(in, r, data);
+        break;
+    case RECORD_ATTR:
+        err = incoming_sync_attributes(in, r, data, why);
+        break;
+    case RECORD_HARD:
+        err = incoming_hard(in, r, data);
         break;
     case RECORD_DATA:
     case RECORD_HOLE:

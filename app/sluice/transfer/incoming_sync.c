@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the receiver of a sync does besides that of a copy. See incoming.h. */
 #include <errno.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "sluice/say.h"
+#include "sluice/sync/hard.h"
 #include "sluice/sync/item.h"
 #include "sluice/sync/place.h"
 #include "sluice/sync/prune.h"
 #include "sluice/transfer/incoming.h"
 
+void incoming_sync_begin(struct incoming *in)
+{
+    const struct sync_options *o = in->sync.options;
+
+    settle_fini(&in->sync.settle);
+    settle_init(&in->sync.settle, o != NULL ? o->attributes : 0);
+    in->sync.settle.name = in->name;
+    link_files_fini(&in->sync.links);
+    in->part.settle = o != NULL ? &in->sync.settle : NULL;
+    in->attributed = false;
+}
+
 const char *incoming_sync_fault(const struct incoming *in, const struct record *r)
 {
     const struct sync_options *o = in->sync.options;
-    bool of_sync = r->type == RECORD_LINK || r->type == RECORD_NAME ||
+    bool of_sync = r->type == RECORD_LINK || r->type == RECORD_NAME || r->type == RECORD_ATTR ||
+                   r->type == RECORD_HARD ||
                    (r->type == RECORD_OFFER && (r->flags & RECORD_COPIES) != 0) ||
                    ((r->type == RECORD_DIR || r->type == RECORD_ASK || r->type == RECORD_END_ALL) &&
                     r->flags != 0);
@@ -20,6 +36,13 @@ const char *incoming_sync_fault(const struct incoming *in, const struct record *
         return "a record that only sluice sync takes";
     if (r->type == RECORD_OFFER && o != NULL && o->dry_run)
         return "a file in a dry run";
+    if (r->type == RECORD_ATTR && o->attributes == 0)
+        return "attributes that were not asked for";
+    if (r->type == RECORD_HARD && r->offset > in->sync.links.n)
+        return "a further name of a file that has not come";
+    if (in->attributed && in->sync.settle.link != 0 && r->type != RECORD_ASK &&
+        r->type != RECORD_OFFER)
+        return "a number of a link at what has no content";
     return NULL;
 }
 
@@ -31,19 +54,49 @@ static int sync_note(struct incoming *in, enum sync_kind kind)
     return name_set_add(&in->sync.names, (char)kind, in->name) < 0 ? -ENOMEM : 0;
 }
 
+int incoming_sync_attributes(struct incoming *in, const struct record *r, const uint8_t *data,
+                             const char **why)
+{
+    struct settle *s = &in->sync.settle;
+    int err;
+
+    *why = settle_take(s, data, r->len_bytes, r->flags);
+    if (*why != NULL)
+        return strcmp(*why, SETTLE_NO_MEMORY) == 0 ? -ENOMEM : -EPROTO;
+    *why = "a number of a link out of order";
+    err = s->link == 0 ? 0 : link_files_number(&in->sync.links, s->link);
+    in->attributed = err == 0;
+    return err;
+}
+
+/* A file with several names is, or in a dry run would be, in its place. 0 or -ENOMEM. */
+static int sync_place(struct incoming *in, const struct stat *st)
+{
+    const struct settle *s = &in->sync.settle;
+
+    return s->given && s->link != 0 ? link_files_place(&in->sync.links, s->link, in->name, st) : 0;
+}
+
 int incoming_sync_asked(struct incoming *in, const struct record *r, bool whole)
 {
     const struct stat *before = in->part.there ? &in->part.before : NULL;
+    struct stat new = {.st_uid = geteuid(), .st_gid = getegid()};
+    bool dry_run = in->sync.options->dry_run;
 
     /* A file that is to be sent is named once it is there, unless nothing will be. */
-    if (whole || in->sync.options->dry_run)
+    if (whole || dry_run)
         item_file(&in->sync, in->name, before, r, !whole);
+    if (dry_run)
+        settle_foresee(&in->sync.settle, whole ? before : &new);
+    if ((whole || dry_run) && sync_place(in, whole ? before : NULL) < 0)
+        return -ENOMEM;
     return sync_note(in, SYNC_SEEN);
 }
 
-void incoming_sync_received(struct incoming *in)
+int incoming_sync_received(struct incoming *in, const struct stat *st)
 {
     item_file(&in->sync, in->name, in->part.there ? &in->part.before : NULL, &in->part.offer, true);
+    return sync_place(in, st);
 }
 
 int incoming_sync_directory(struct incoming *in, const struct record *r)
@@ -70,8 +123,16 @@ int incoming_sync_link(struct incoming *in, const struct record *r, const char *
     return sync_note(in, SYNC_SEEN) < 0 ? -ENOMEM : incoming_result(in, code, 0);
 }
 
+int incoming_sync_hard(struct incoming *in, const struct record *r)
+{
+    enum record_code code = hard_place(&in->sync, &in->part, in->destination, in->name, r);
+
+    return sync_note(in, SYNC_SEEN) < 0 ? -ENOMEM : incoming_result(in, code, 0);
+}
+
 void incoming_sync_end(struct incoming *in, const struct record *r)
 {
+    incoming_failed(in, losses_say(&in->sync.settle.losses));
     if (!in->sync.options->prune)
         return;
     if ((r->flags & RECORD_UNREAD) == 0)

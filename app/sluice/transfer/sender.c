@@ -297,6 +297,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
 {
     s->options = o;
     s->slot = -1;
+    inspect_init(&s->inspect, o->sync != NULL ? o->sync->attributes : 0);
     progress_init(&s->progress, o->common.quiet || o->common.json || copy_is_far(o->copy));
     if (summary_init(&s->summary, true) < 0 || source_init(&s->source) < 0 ||
         (o->resume && sender_resume_init(s) < 0))
@@ -325,6 +326,8 @@ int sender_run(struct sender *s, const struct sender_options *o)
     sender_failed(s, say_flush());
     tree_close(s->tree);
     name_set_fini(&s->taken);
+    inspect_fini(&s->inspect);
+    link_table_fini(&s->links);
     sender_resume_fini(s);
     sender_delta_fini(s);
     source_fini(&s->source);

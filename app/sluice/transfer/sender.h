@@ -21,6 +21,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sluice/attributes/inspect.h"
+#include "sluice/attributes/link_table.h"
 #include "sluice/delta/block_list.h"
 #include "sluice/files/source.h"
 #include "sluice/files/tree.h"
@@ -72,6 +74,7 @@ struct sender_ask {
     struct block_list list; /* what it has told */
     bool outdated; /* since then, a file of this name was offered, which may be another one */
     uint64_t part_bytes;
+    uint64_t link;  /* its number as a file with several names; 0: it has one */
     struct stat st; /* what the file was */
     char name[];
 };
@@ -94,8 +97,9 @@ struct sender_resume {
     uint64_t from, to;
     uint8_t hashes[RECORD_HASHES_MAX][RECORD_HASH_BYTES]; /* of the chunk at b: [b / chunk % max] */
     uint8_t *chunk;                                       /* memory for one */
-    struct source source;  /* sync by checksums: the file that is hashed */
-    struct name_set taken; /* sync of several paths: names that were asked about */
+    struct source source;    /* sync by checksums: the file that is hashed */
+    struct name_set taken;   /* sync of several paths: names that were asked about */
+    struct link_table links; /* files with several names that were asked about */
     struct digest *digest;
     uint64_t kept_bytes; /* of all files, for the progress bar */
 };
@@ -129,12 +133,15 @@ struct sender {
     struct source source;
     struct sender_resume resume;
     struct sender_delta delta;
-    bool in_file, refused; /* a file is being sent; the receiver has refused that file */
-    bool giving_up;        /* no more files are to be sent */
-    bool introduced;       /* the token was sent, if there is one */
-    bool unread;           /* not all could be read */
-    struct name_set taken; /* sync of several paths: names that were sent */
-    uint64_t file;         /* number of the newest OFFER, DIR or LINK */
+    bool in_file, refused;   /* a file is being sent; the receiver has refused that file */
+    bool giving_up;          /* no more files are to be sent */
+    bool introduced;         /* the token was sent, if there is one */
+    bool unread;             /* not all could be read */
+    struct name_set taken;   /* sync of several paths: names that were sent */
+    struct inspect inspect;  /* sync: what is read of files besides content, mode and time */
+    struct link_table links; /* files with several names, one of which was sent, or is there */
+    uint64_t last_link;      /* the newest number of such a file */
+    uint64_t file;           /* number of the newest OFFER, DIR, LINK or HARD */
     struct sender_pending *first, *last;
 
     uint32_t listening; /* receives posted */
@@ -182,7 +189,7 @@ static inline void sender_failed(struct sender *s, int code)
         s->code = code;
 }
 
-/* Sets the fields of an OFFER, DIR, LINK or ASK that say of what it is. */
+/* Sets the fields of an OFFER, DIR, LINK, HARD or ASK that say of what it is. */
 static inline void sender_describe(struct record *r, const char *name, const struct stat *st)
 {
     r->len_bytes = (uint32_t)strlen(name);
@@ -190,6 +197,17 @@ static inline void sender_describe(struct record *r, const char *name, const str
     r->mtime_s = st->st_mtim.tv_sec;
     r->mtime_ns = (uint32_t)st->st_mtim.tv_nsec;
 }
+
+/* ---- sender_request.c: what a sync keeps besides content, mode and time ---------------------- */
+
+/* Bytes of a record with attributes, at most; 0: none is sent. */
+uint32_t sender_attributes_room(const struct sender *s);
+/* Adds the attributes of what the next record is about, for which the caller has made room. fd: of
+ * the file, if it is open, else -1. counts: what cannot be read is counted. */
+void sender_attributes(struct sender *s, const struct tree_entry *e, int fd, uint64_t link,
+                       bool counts);
+/* Whether the entry is a file with several names, and these are kept. */
+bool sender_links(const struct sender *s, const struct tree_entry *e);
 
 /* How the paths are walked through. */
 struct tree_rules sender_rules(const struct sender *s);
@@ -216,9 +234,10 @@ bool sender_taken(const struct sender *s, struct name_set *taken, const struct t
 /* Asks about another file, for which the caller has made room. False: enough are asked about. */
 bool sender_asks(struct sender *s);
 /* What the receiver has of a file that is to be sent next; sets delta.list. An answer serves once:
- * another file may have the same name at the receiver. */
+ * another file may have the same name at the receiver. *link: the number that it had, if it has
+ * several names. */
 enum sender_has { SENDER_HAS_NOTHING, SENDER_HAS_PART, SENDER_HAS_ALL, SENDER_HAS_UNKNOWN };
-enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e);
+enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e, uint64_t *link);
 /* A file of this name is offered: what the receiver was asked before does not hold any more. */
 void sender_outdates(struct sender *s, const char *name);
 /* Compares the next chunk of the open file. True: *step is done instead of sending; false: up to

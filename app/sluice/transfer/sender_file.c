@@ -43,17 +43,20 @@ static bool file_number(struct sender *s, const char *name, bool directory)
     return false;
 }
 
-/* Adds the OFFER or DIR of a file or directory. False: no memory. */
-static bool file_announce(struct sender *s, enum record_type type, uint16_t flags, const char *name,
-                          const struct stat *st)
+/* Adds the OFFER or DIR of a file or directory, with its attributes. False: no memory. */
+static bool file_announce(struct sender *s, enum record_type type, uint16_t flags,
+                          const struct tree_entry *e, uint64_t link)
 {
+    const char *name = *e->name != 0 ? e->name : ".";
+    bool ends = type == RECORD_DIR && (flags & RECORD_BEGIN) == 0;
     struct record r;
 
     if (!file_number(s, name, type == RECORD_DIR))
         return false;
+    sender_attributes(s, e, type == RECORD_OFFER ? s->source.fd : -1, link, ends);
     r = file_record(s, type);
     r.flags = flags;
-    sender_describe(&r, name, st);
+    sender_describe(&r, name, &e->st);
     if (type == RECORD_OFFER) {
         r.flags = s->source.stream ? RECORD_SIZE_UNKNOWN
                                    : (s->resume.comparing ? RECORD_RESUME : 0) |
@@ -66,26 +69,27 @@ static bool file_announce(struct sender *s, enum record_type type, uint16_t flag
 }
 
 /* Opens the file and adds its OFFER, for which the caller has made room. resume: the receiver has a
- * part of it. */
-static void file_start(struct sender *s, const struct tree_entry *e, bool resume)
+ * part of it. link: its number, if it has several names. */
+static void file_start(struct sender *s, const struct tree_entry *e, bool resume, uint64_t link)
 {
+    struct tree_entry now = *e;
     int err = e->walked ? source_open_below(&s->source, e->dir_fd, e->below)
                         : source_open(&s->source, e->path);
-    struct stat st = s->source.st;
 
     if (err < 0) {
         file_failed(s, e->path, strerror(-err), "make it readable or leave it out");
         source_close(&s->source);
         return;
     }
+    now.st = s->source.st;
     if (s->source.stream)
-        st.st_mode = 0644; /* a pipe's mode says nothing about what comes out of it */
+        now.st.st_mode = 0644; /* a pipe's mode says nothing about what comes out of it */
     s->resume.comparing = resume && !s->source.stream;
     s->resume.heard_all = false;
     s->resume.from = s->resume.to = 0;
     if (s->options->resume)
         sender_outdates(s, e->name);
-    s->in_file = file_announce(s, RECORD_OFFER, 0, e->name, &st);
+    s->in_file = file_announce(s, RECORD_OFFER, 0, &now, link);
     s->refused = false;
     if (!s->in_file)
         source_close(&s->source);
@@ -184,23 +188,50 @@ static enum sender_step file_piece(struct sender *s)
     return SENDER_WORKED;
 }
 
+/* Adds a further name of a file that came before. */
+static enum sender_step file_hard(struct sender *s, const struct tree_entry *e, uint64_t link)
+{
+    struct record r;
+
+    if (!file_number(s, e->name, true))
+        return SENDER_WORKED;
+    sender_attributes(s, e, -1, 0, false);
+    r = file_record(s, RECORD_HARD);
+    sender_describe(&r, e->name, &e->st);
+    r.size = (uint64_t)e->st.st_size;
+    r.offset = link;
+    pack_add(&s->pack, &r, e->name);
+    return SENDER_WORKED;
+}
+
 /* Starts a file of the tree, unless the receiver has it. SENDER_WAITS: it is not known yet. */
 static enum sender_step file_take(struct sender *s, const struct tree_entry *e)
 {
-    enum sender_has has = s->options->resume ? sender_receiver_has(s, e) : SENDER_HAS_NOTHING;
+    bool links = sender_links(s, e),
+         dry_run = s->options->sync != NULL && s->options->sync->dry_run;
+    uint64_t link = links ? link_table_find(&s->links, &e->st) : 0;
+    enum sender_has has = SENDER_HAS_NOTHING;
 
+    if (link != 0)
+        return file_hard(s, e, link);
+    if (s->options->resume)
+        has = sender_receiver_has(s, e, &link);
     if (has == SENDER_HAS_UNKNOWN) {
         sender_flush(s);
         return SENDER_WAITS;
     }
-    if (s->options->sync != NULL && s->options->sync->dry_run)
-        return SENDER_WORKED; /* the receiver has said what it would do */
-    if (has == SENDER_HAS_ALL) {
+    if (has == SENDER_HAS_ALL && !dry_run) {
         s->summary.there_files++;
         s->summary.there_bytes += (uint64_t)e->st.st_size;
-        return SENDER_WORKED;
+    } else if (!dry_run) { /* else the receiver has said what it would do */
+        if (links && link == 0)
+            link = ++s->last_link; /* the receiver was not asked about it */
+        file_start(s, e, has == SENDER_HAS_PART, link);
+        link = s->in_file ? link : 0;
     }
-    file_start(s, e, has == SENDER_HAS_PART);
+    /* Without memory, its other names are sent as files. */
+    if (link != 0)
+        (void)!link_table_add(&s->links, &e->st, link);
     return SENDER_WORKED;
 }
 
@@ -226,7 +257,7 @@ static enum sender_step file_link(struct sender *s, const struct tree_entry *e)
     struct record r;
     ssize_t n;
 
-    if (!sender_room(s, RECORD_LINK_MAX))
+    if (!sender_room(s, RECORD_LINK_MAX + sender_attributes_room(s)))
         return SENDER_FULL;
     memcpy(data, e->name, len + 1);
     n = tree_link(e, data + len + 1, RECORD_TARGET_MAX + 1);
@@ -239,6 +270,7 @@ static enum sender_step file_link(struct sender *s, const struct tree_entry *e)
     }
     if (!file_number(s, e->name, true))
         return SENDER_WORKED;
+    sender_attributes(s, e, -1, 0, true);
     r = file_record(s, RECORD_LINK);
     sender_describe(&r, e->name, &e->st);
     r.mode = 0;
@@ -281,10 +313,10 @@ static enum sender_step file_entry(struct sender *s, const struct tree_entry *e)
         return file_take(s, e);
     case TREE_DIR:
         if (*e->name != 0 || sync)
-            file_announce(s, RECORD_DIR, 0, *e->name != 0 ? e->name : ".", &e->st);
+            file_announce(s, RECORD_DIR, 0, e, 0);
         break;
     case TREE_ENTER:
-        file_announce(s, RECORD_DIR, RECORD_BEGIN, *e->name != 0 ? e->name : ".", &e->st);
+        file_announce(s, RECORD_DIR, RECORD_BEGIN, e, 0);
         break;
     case TREE_LINK:
         return file_link(s, e);
@@ -341,6 +373,7 @@ static enum sender_step file_next(struct sender *s)
     if (s->path == s->options->n_paths || s->giving_up) {
         if (s->options->sync != NULL && (s->unread || s->giving_up))
             end.flags = RECORD_UNREAD;
+        sender_failed(s, losses_say(&s->inspect.losses));
         pack_add(&s->pack, &end, NULL);
         s->end_sent = true;
         sender_flush(s);
@@ -354,7 +387,7 @@ static enum sender_step file_next(struct sender *s)
     if (strcmp(path, "-") == 0 && s->options->sync == NULL) {
         s->path++;
         e = (struct tree_entry){.path = path, .name = s->options->name};
-        file_start(s, &e, false);
+        file_start(s, &e, false, 0);
         return SENDER_WORKED;
     }
     file_chosen(s, path);
@@ -384,9 +417,10 @@ enum sender_step sender_step(struct sender *s)
 
     if (s->end_sent)
         return SENDER_DONE;
-    /* An ASK with a hash has room, and so has any record but a long DATA and a LINK; a token may
-     * come before it. */
-    if (!sender_room(s, RECORD_NAME_MAX + RECORD_HASH_BYTES + RECORD_HEADER_BYTES))
+    /* An ASK with a hash has room, and so has any record but a long DATA and a LINK; a token and
+     * attributes may come before it. */
+    if (!sender_room(s, RECORD_NAME_MAX + RECORD_HASH_BYTES + RECORD_HEADER_BYTES +
+                            sender_attributes_room(s)))
         return SENDER_FULL;
     sender_introduce(s);
     step = s->in_file ? file_piece(s) : file_next(s);

@@ -72,6 +72,7 @@ void sender_resume_fini(struct sender *s)
     if (u->source.digest != NULL)
         source_fini(&u->source);
     name_set_fini(&u->taken);
+    link_table_fini(&u->links);
     free(u->chunk);
     memset(u, 0, sizeof *u);
 }
@@ -89,7 +90,8 @@ static bool ask_walk(struct sender *s, struct tree_entry *e)
             bool named = e->kind != TREE_FAILED && name_check(e->name, strlen(e->name)) == NULL;
 
             if (named && !sender_taken(s, &u->taken, e) && e->kind == TREE_FILE &&
-                S_ISREG(e->st.st_mode))
+                S_ISREG(e->st.st_mode) &&
+                (!sender_links(s, e) || link_table_find(&u->links, &e->st) == 0))
                 return true;
         }
         tree_close(u->tree);
@@ -143,6 +145,10 @@ bool sender_asks(struct sender *s)
         return false; /* the file is sent as one of which the receiver has nothing */
     memcpy(a->name, e.name, len + 1);
     a->st = e.st;
+    /* Without memory to remember it, each of its names is asked about, and sent, as a file. */
+    if (sender_links(s, &e) && link_table_add(&u->links, &e.st, s->last_link + 1) == 0)
+        a->link = ++s->last_link;
+    sender_attributes(s, &e, -1, a->link, true);
     u->last++;
     *ask_at(u, u->last) = a;
     ask_counts(u, a, true);
@@ -169,7 +175,7 @@ static bool ask_is_about(const struct sender_ask *a, const struct tree_entry *e)
            a->st.st_mtim.tv_nsec == e->st.st_mtim.tv_nsec && strcmp(a->name, e->name) == 0;
 }
 
-enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e)
+enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e, uint64_t *link)
 {
     enum sender_has has = SENDER_HAS_NOTHING;
     struct sender_resume *u = &s->resume;
@@ -185,6 +191,7 @@ enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e
     while (u->first < n)
         ask_drop(u);
     a = *ask_at(u, n);
+    *link = a->link;
     if (!a->answered)
         return SENDER_HAS_UNKNOWN;
     u->held_blocks -= a->list.n;

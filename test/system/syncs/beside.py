@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import subprocess
+from collections.abc import Sequence
 
 from ..files_cases import LOCAL, REMOTE, SEED, Skip, case
 from .cases import counted, sync, synced, there
@@ -15,13 +16,13 @@ IN_THE_WAY = 23  # rsync's status of a partial transfer
 ROUNDS = int(os.environ.get("SLUICE_SYNC_ROUNDS") or "12")
 
 
-def _rsync(*args: str) -> list[str] | None:
+def rsync(*args: str, kept: str = "-a", prefix: Sequence[str] = ()) -> list[str] | None:
     """Runs the real rsync; returns the lines of what it changes; None: a directory with something that is excluded, and
-    so stays, was in the way."""
+    so stays, was in the way. kept: options of what is kept; prefix: words in front of the command."""
     tool = shutil.which("rsync", path="/usr/bin:/bin:/usr/local/bin")
     if tool is None:
         raise Skip("rsync is missing; apt-get install rsync")
-    run = subprocess.run([tool, "-a", "-i", "--8-bit-output", *args], capture_output=True, text=True, check=False)
+    run = subprocess.run([*prefix, tool, kept, "-i", "--8-bit-output", *args], capture_output=True, text=True, check=False)
     if run.returncode == IN_THE_WAY and "could not make way" in run.stderr:
         return None
     assert run.returncode == 0, run.stderr
@@ -33,7 +34,7 @@ def _alike(lines: list[str]) -> list[str]:
     return sorted((">" + x[1:] if x[0] == "<" else x) for x in lines)
 
 
-def _compare(what: str, one: list[str], other: list[str]) -> None:
+def compare(what: str, one: list[str], other: list[str]) -> None:
     a, b = _alike(one), _alike(other)
     assert a == b, "\n".join([what, "only one:", *sorted(set(a) - set(b)), "only the other:", *sorted(set(b) - set(a))])
 
@@ -75,7 +76,7 @@ def _round(folder: str, number: int, rng: random.Random) -> None:
     if not delete and os.path.isdir(reference):
         _unblock(source, [reference, target] if slash else [os.path.join(x, "src") for x in (reference, target)])
     before = snapshot(target) if os.path.isdir(target) else {}
-    lines = _rsync(*options, first, reference)
+    lines = rsync(*options, first, reference)
     if lines is None:
         run = sync(folder, *ours, *operands)
         assert run.wait() == (LOCAL if pull else REMOTE), f"{what}: {run.err}"
@@ -88,8 +89,8 @@ def _round(folder: str, number: int, rng: random.Random) -> None:
     sent = {os.path.normpath(os.path.join("" if slash else "src", name)) for name in snapshot(source)}
     differ = differences(*(_timeless(end, sent) for end in ends))
     assert not differ, f"{what}: rsync | sluice\n" + "\n".join(differ)
-    _compare(f"{what}: rsync and sluice", lines, real)
-    _compare(f"{what}: dry run and run", dry, real)
+    compare(f"{what}: rsync and sluice", lines, real)
+    compare(f"{what}: dry run and run", dry, real)
     said = counted(folder, *ours, *operands)
     assert said["files"] == 0 and said["bytes"] == 0, f"{what}: the second sync has sent {said}"
     assert synced(folder, "-i", *ours, *operands) == [], what
@@ -110,7 +111,7 @@ def _unblock(source: str, targets: list[str]) -> None:
 
 
 @case("drawn trees become what rsync -a makes of them, with the same lines of what has changed")
-def as_rsync(folder: str) -> None:
+def asrsync(folder: str) -> None:
     print(f"# SLUICE_SEED={SEED}", flush=True)
     rng = random.Random(SEED)
     for number in range(ROUNDS):
@@ -137,7 +138,7 @@ def files_from(folder: str) -> None:
         target = os.path.join(top, "in") if pull else there(folder)
         shutil.rmtree(target, ignore_errors=True)
         os.mkdir(target)
-        _rsync("--files-from=" + names, source + "/", reference)
+        rsync("--files-from=" + names, source + "/", reference)
         synced(folder, "--files-from", names, *(("me@far:" + source, target) if pull else (source + "/", "me@far:in")))
         ends = [snapshot(reference), snapshot(target)]
         for end in ends:

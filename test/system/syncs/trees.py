@@ -6,7 +6,7 @@ import shutil
 import stat
 
 NAMES = ("a", "b", "c", "dd", "e.txt", "f.o", "g h", ".hid", "x*y", "z[1]", "Ä", "it's")
-MODES = (0o644, 0o600, 0o755, 0o444, 0o777, 0o640, 0o000)
+MODES: tuple[int, ...] = (0o644, 0o600, 0o755, 0o444, 0o777, 0o640, 0o000)
 TARGETS = ("a", "../a", "nowhere", "/nonexistent", "dd/b", "..")
 SECONDS_0 = 1_000_000_000
 MIB = 1 << 20
@@ -57,6 +57,8 @@ class Trees:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.seconds = SECONDS_0
+        self.modes = MODES
+        self.folder_modes: tuple[int, ...] = (0o755, 0o700, 0o555, 0o775)
 
     def stamp(self, path: str) -> None:
         self.seconds += 1
@@ -77,11 +79,11 @@ class Trees:
         elif kind < 0.4 and depth > 0:
             os.mkdir(path)
             self.fill(path, depth - 1)
-            os.chmod(path, self.rng.choice((0o755, 0o700, 0o555, 0o775)))
+            os.chmod(path, self.rng.choice(self.folder_modes))
         else:
             with open(path, "wb") as f:
                 f.write(self.content())
-            os.chmod(path, self.rng.choice(MODES))
+            os.chmod(path, self.rng.choice(self.modes))
         self.stamp(path)
 
     def fill(self, folder: str, depth: int) -> None:

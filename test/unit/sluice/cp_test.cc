@@ -473,7 +473,10 @@ TEST(Message, Start)
     EXPECT_EQ(start_fault([](std::string &d) { d[23] = 65; }), "number of buffers out of range");
     EXPECT_EQ(start_fault([](std::string &d) { d[24] = (char)0x80; }), "size out of range");
     EXPECT_EQ(start_fault([](std::string &d) { d[32] = d[33] = 0; }), "no service to send to");
-    EXPECT_EQ(start_fault([](std::string &d) { d[35] = 1; }), "an unused field is not zero");
+    EXPECT_EQ(start_fault([](std::string &d) { d[35] = 1; }), "a flag of a sync without a sync");
+    EXPECT_EQ(start_fault([](std::string &d) { d[18] = 2, d[35] = 63; }), "right");
+    EXPECT_EQ(start_fault([](std::string &d) { d[18] = 2, d[35] = 64; }), "unknown attributes");
+    EXPECT_EQ(start_fault([](std::string &d) { d[18] = 2, d[34] = 1; }), "unknown attributes");
 }
 
 /* What is accepted would be written with the same bytes. */

@@ -176,6 +176,21 @@ TEST(Record, GoldenOfASync)
                           "00000000000000030000000000000000"
                           "00000000000000000000000000000000"
                           "00000000000000000000000000000000");
+    r = {};
+    r.type = RECORD_ATTR;
+    r.flags = RECORD_ALL_XATTRS;
+    r.len_bytes = 31;
+    EXPECT_EQ(encoded(r), "534c5546021200020000001f00000000"
+                          "00000000000000000000000000000000"
+                          "00000000000000000000000000000000"
+                          "00000000000000000000000000000000");
+    r = offer();
+    r.type = RECORD_HARD;
+    r.offset = 2;
+    EXPECT_EQ(encoded(r), "534c55460213000000000009000001a0"
+                          "00000000000000030000000000000002"
+                          "0000000102030405fffffffffffffffe"
+                          "3b9ac9ff000000000000000000000000");
 }
 
 TEST(Record, GoldenOfBlocks)
@@ -216,7 +231,8 @@ static int decoded(const uint8_t *header, struct record *r, const char **why)
 
 static bool has_file(const struct record &r)
 {
-    return r.type != RECORD_END_ALL && r.type != RECORD_TOKEN && r.type != RECORD_NAME;
+    return r.type != RECORD_END_ALL && r.type != RECORD_TOKEN && r.type != RECORD_NAME &&
+           r.type != RECORD_ATTR;
 }
 
 /* What a HAVE or KEEP says. */
@@ -263,6 +279,28 @@ static void random_named(struct record &r, std::mt19937_64 &rng)
     r.mtime_ns = (uint32_t)(rng() % 1000000000);
 }
 
+/* What only a sync has. */
+static void random_of_sync(struct record &r, std::mt19937_64 &rng)
+{
+    if (r.type == RECORD_ATTR) {
+        r.flags = (uint16_t)(rng() % 4);
+        r.len_bytes = (uint32_t)(rng() % (RECORD_ATTR_MAX + 1));
+        return;
+    }
+    r.len_bytes = 1 + (uint32_t)(rng() % RECORD_NAME_MAX);
+    if (r.type == RECORD_NAME)
+        return;
+    r.mtime_s = (int64_t)rng();
+    r.mtime_ns = (uint32_t)(rng() % 1000000000);
+    if (r.type == RECORD_LINK) {
+        r.len_bytes = 3 + (uint32_t)(rng() % (RECORD_LINK_MAX - 2));
+        return;
+    }
+    r.mode = rng() % 010000;
+    r.size = rng() >> 2;
+    r.offset = 1 + (rng() >> 2);
+}
+
 static struct record random_record(std::mt19937_64 &rng)
 {
     struct record r = {};
@@ -302,12 +340,10 @@ static struct record random_record(std::mt19937_64 &rng)
         r.size = rng() >> 1;
         break;
     case RECORD_LINK:
-        r.len_bytes = 3 + (uint32_t)(rng() % (RECORD_LINK_MAX - 2));
-        r.mtime_s = (int64_t)rng();
-        r.mtime_ns = (uint32_t)(rng() % 1000000000);
-        break;
     case RECORD_NAME:
-        r.len_bytes = 1 + (uint32_t)(rng() % RECORD_NAME_MAX);
+    case RECORD_ATTR:
+    case RECORD_HARD:
+        random_of_sync(r, rng);
         break;
     case RECORD_END_ALL:
         r.flags = (uint16_t)(rng() % 2);
@@ -548,6 +584,16 @@ TEST(Record, LimitsOfASync)
     r.type = RECORD_END_ALL;
     r.flags = 2;
     expect_refused(r, "unknown flag");
+    r = {};
+    r.type = RECORD_ATTR;
+    r.flags = 4;
+    expect_refused(r, "unknown flag");
+    r.flags = 0;
+    r.len_bytes = RECORD_ATTR_MAX + 1;
+    expect_refused(r, "length out of range");
+    r = offer();
+    r.type = RECORD_HARD;
+    expect_refused(r, "no number of a link");
 }
 
 TEST(Record, LengthsBeforeFields)

@@ -240,9 +240,10 @@ class SameName : public Told
     {
         struct tree *tree = tree_open(paths[path].c_str(), {});
         struct tree_entry e;
+        uint64_t link;
 
         EXPECT_TRUE(tree_next(tree, &e));
-        enum sender_has found = sender_receiver_has(&s, &e);
+        enum sender_has found = sender_receiver_has(&s, &e, &link);
         tree_close(tree);
         return found;
     }
