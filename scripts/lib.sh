@@ -112,15 +112,16 @@ hugepages_want() {
 
 # ---- another Debian -----------------------------------------------------------------------------
 
-# root_run ROOT COMMAND: runs it in another root, such as scripts/stages/root makes. Its mounts and
-# processes end with it.
+# root_run ROOT COMMAND [DIR]: runs it in another root, such as scripts/stages/root makes. Its mounts
+# and processes end with it. There, DIR of this machine has the same name.
 root_run() {
     # shellcheck disable=SC2016
     unshare --mount --pid --fork --kill-child bash -c '
         mount -t proc proc "$1/proc" && mount -t sysfs -o ro sys "$1/sys" &&
             mount -t tmpfs shm "$1/dev/shm" || exit
+        [ -z "$3" ] || { mkdir -p "$1$3" && mount --bind "$3" "$1$3"; } || exit
         exec chroot "$1" /usr/bin/env -i HOME=/ TERM=dumb LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
-            PATH=/usr/sbin:/usr/bin:/sbin:/bin bash -c "$2"' - "$1" "$2" </dev/null
+            PATH=/usr/sbin:/usr/bin:/sbin:/bin bash -c "$2"' - "$1" "$2" "${3:-}" </dev/null
 }
 
 # ---- building ---------------------------------------------------------------------------------
@@ -165,7 +166,9 @@ build_variant() {
         CC=clang CXX=clang++ build_dir "$1" -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=2 \
             -Ddebug=false -Dc_args='-g1 -fsanitize=fuzzer-no-link'
         ;;
-    *) die "there is no build $1; choose build, build-asan, build-tsan or build-fuzz" ;;
+    # In a root that scripts/stages/cross makes.
+    build-arm64) build_dir "$1" --cross-file "$ROOT/config/cross/arm64.ini" ;;
+    *) die "there is no build $1; choose build, build-asan, build-tsan, build-fuzz or build-arm64" ;;
     esac
 }
 

@@ -86,6 +86,19 @@ def meson(text: str, result: str, end: str) -> str:
             f"{log}\nEOF\n{end}\n")
 
 
+# A machine that can cross-build for arm64 and emulate it: what would run in the other root runs here.
+HERE_AMD64 = {"dpkg": "#!/bin/sh\necho amd64\n", "id": "#!/bin/sh\necho 0\n", "mmdebstrap": "#!/bin/sh\n"}
+SWARM = "#!/bin/sh\necho 1 ffffffffffffffff\n"
+EMULATED = {**HERE_AMD64, "unshare": "#!/bin/bash\neval \"${@: -2:1}\"\n", "ninja": "#!/bin/sh\n",
+            "qemu-aarch64-static": "#!/bin/sh\nexec \"$@\"\n", "meson": meson(PASSED, "OK", "exit 0")}
+# {BUILD} stands for the build folder.
+CROSS_TESTS = [{"name": "a", "suite": ["sluice:unit"], "cmd": ["{BUILD}/test/a"]},
+               {"name": "b", "suite": ["sluice:unit"], "cmd": ["a_test.py", "{BUILD}/test/a"]},
+               {"name": "c", "suite": ["sluice:sim", "sluice:paths"], "cmd": ["{BUILD}/test/c"]},
+               {"name": "d", "suite": ["sluice:sim"], "cmd": ["{BUILD}/test/d"]}]
+CROSS = {"scripts/stages/cross": "#!/bin/sh\n", "build-arm64/build.ninja": "", "build-arm64/test/sim/swarm": SWARM,
+         "build-arm64/meson-info/intro-tests.json": json.dumps(CROSS_TESTS)}
+
 # Stage, {file of bin: text}, {file of the tree: text}, exit status, regular expression of the last lines.
 Case = tuple[str, dict[str, str], dict[str, str], int, str]
 
@@ -140,6 +153,14 @@ CASES: dict[str, Case] = {
         r"\n1 passed, 0 failed\n$"),
     "install takes one Debian, and only Debian 12 makes the image": (
         "install:trixie", {}, {"test/install/packages_test.py": TAP_ARGUMENTS.format("--suite", "trixie")}, 0, r"\n1 passed, 0 failed\n$"),
+    "a mirror without arm64 is said": (
+        "arm64", HERE_AMD64, {"scripts/stages/cross": "#!/bin/sh\necho making\necho 'the mirror has no arm64'\nexit 77\n"}, 0,
+        r"\nskipped in arm64: the mirror has no arm64 \(all of it\)\n0 passed, 0 failed, 1 skipped\n$"),
+    "on arm64, programs run, and what does not run is said": (
+        "arm64", EMULATED, {**CROSS, "build/test/sim/swarm": SWARM}, 0,
+        r"\nskipped in arm64: is a script[^\n]* \(b\)\nskipped in arm64: repeats at scale[^\n]* \(c; Atm.*\)\n(skipped in arm64: [^\n]*\n)+5 passed, 0 failed, 10 skipped\n$"),
+    "another world on arm64 is a failure": (
+        "arm64", EMULATED, {**CROSS, "build/test/sim/swarm": SWARM.replace("f", "e")}, 1, r"\n4 passed, 1 failed, 10 skipped\n$"),
     "what is made beside fails": ("tidy", {}, {"scripts/stages/tidy.py": "exit(3)\n"}, 1, r"\n0 passed, 1 failed\n$"),
 }
 
@@ -154,6 +175,7 @@ def write(path: str, text: str, mode: int = 0o644) -> None:
 def run(folder: str, stage: str, tools: dict[str, str], files: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Runs one stage of scripts/test in folder, with tools first in PATH."""
     for name in ("scripts/test", "scripts/lib.sh", "scripts/stages/background", "scripts/stages/cases.py",
+                 "scripts/stages/cross_tests.py",
                  *(f"scripts/python/testbed/{x}.py" for x in ("__init__", "daemon", "manager", "net", "process", "service")),
                  *(f"test/system/{x}.py" for x in ("__init__", "harness", "runners")), "test/house/tap.py"):
         target = os.path.join(folder, name)
@@ -165,7 +187,7 @@ def run(folder: str, stage: str, tools: dict[str, str], files: dict[str, str]) -
     for name, text in tools.items():
         write(os.path.join(folder, "bin", name), text, 0o755)
     for name, text in files.items():
-        write(os.path.join(folder, name), text, 0o755)
+        write(os.path.join(folder, name), text.replace("{BUILD}", os.path.join(folder, "build-arm64")), 0o755)
     path = os.path.join(folder, "bin") + os.pathsep + os.environ["PATH"]
     scratch = os.path.join(folder, "tmp")  # a killed stage leaves a folder there
     os.mkdir(scratch)
