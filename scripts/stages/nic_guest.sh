@@ -5,6 +5,8 @@
 # a daemon on each, and sends a file from one to the other. Writes the results to the second serial
 # port, in lines "KEY VALUE", of which the last is "end". nic_result.py judges them.
 #
+# If there is a folder /tutorial, runs that instead (test/system/tutorials/guest.py).
+#
 # Parameters on the kernel's command line: sluice.module, .mtu, .mb, .pages, .wait_s, .queues
 # shellcheck shell=dash disable=SC2154
 /bin/busybox --install -s /bin
@@ -52,17 +54,24 @@ wait_for() {
 
 # ---- the machine ------------------------------------------------------------------------------
 
-modules_load() {
+# The modprobe of a distribution knows that vfio-pci needs vfio_iommu_type1. That of busybox does not.
+modules_load() { # modules_load NAME...
     local m
-    for m in /modules/*.ko; do
-        insmod "$m" || fail "the kernel refuses the module ${m##*/}"
+    for m in "$@"; do
+        modprobe "$m" || fail "the kernel refuses the module $m"
+    done
+}
+
+nics() { # prints the folders of the NICs
+    local dev
+    for dev in /sys/bus/pci/devices/*; do
+        case $(cat "$dev/class") in 0x0200*) echo "$dev" ;; esac
     done
 }
 
 nics_bind() {
     local dev address n=0
-    for dev in /sys/bus/pci/devices/*; do
-        case $(cat "$dev/class") in 0x0200*) ;; *) continue ;; esac
+    for dev in $(nics); do
         address=${dev##*/}
         echo "$module" >"$dev/driver_override"
         echo "$address" >/sys/bus/pci/drivers_probe
@@ -129,12 +138,37 @@ sum() {
     sha256sum "$1" | cut -d ' ' -f 1
 }
 
+# ---- the tutorial -----------------------------------------------------------------------------
+
+# As a machine is on which nobody has prepared anything: the kernel's driver has the NICs.
+tutorial() {
+    local dev out
+    modules_load vfio_iommu_type1
+    for dev in $(nics); do
+        modules_load "$(cat "$dev/modalias")"
+    done
+    mkdir /tutorial/files
+    cd /tutorial/files || fail "no folder for the tutorial"
+    timeout "$((wait_s * 2))" sh /tutorial/script
+    result status $?
+    result last "$(cat /tutorial/last)"
+    for out in /tutorial/*.out; do
+        result "$(basename "$out")" "$(base64 "$out" | tr -d '\n')"
+    done
+    finish
+}
+
 # ---- the transfer -----------------------------------------------------------------------------
 
 module=$(word module) mtu=$(word mtu) mb=$(word mb) wait_s=$(word wait_s) queues=$(word queues)
 result booted "$(cut -d ' ' -f 1 /proc/uptime)"
 ip link set lo up
-modules_load
+[ ! -d /tutorial ] || tutorial
+if [ "$module" = vfio-pci ]; then
+    modules_load vfio_iommu_type1 vfio-pci
+else
+    modules_load "$module"
+fi
 nics_bind
 # Not on the kernel's command line: reserved that early, pages are zeroed one after another.
 word pages >/proc/sys/vm/nr_hugepages

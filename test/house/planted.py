@@ -669,6 +669,12 @@ FAULTS = [
     Fault("a tutorial shows what its commands do not print", "no test ran the commands of documents",
           "doc/tutorials/two-hosts.md", "3 of 3 pings answered; round trip", "3 of 3 pings were answered; round trip",
           SCENE + "'^tutorial: two-hosts'", "but the commands before it print", (PROGRAMS,)),
+    Fault("the tutorial of a NIC shows what its commands do not print", "no test ran the commands of a document on a NIC",
+          "doc/tutorials/nic.md", "3 of 3 pings answered; round trip", "3 of 3 pings were answered; round trip",
+          "scripts/test-nic --tutorial --seconds 600", "but the commands before it print", (PROGRAMS,)),
+    Fault("the tutorial of a NIC has a command that fails there", "no test ran the commands of a document on a NIC",
+          "doc/tutorials/nic.md", "modprobe vfio-pci\n", "modprobe vfio-none\n",
+          "scripts/test-nic --tutorial --seconds 600", "a command of this block ends with", (PROGRAMS,)),
     Fault("on an emulated processor, tests are left out without a word", "no test ran on an emulated processor",
           "scripts/test", '        script) skip "$name" ', '        script) : "$name" ', STAGES, "not ok .* on arm64, programs run", ()),
 ]

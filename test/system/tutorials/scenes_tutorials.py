@@ -13,6 +13,8 @@ FOLDER = os.path.join(ROOT, "doc/tutorials")
 # What a tutorial needs besides the programs: modules of Python and tools, and Debian's packages that have them.
 TOOLS = {"container": {"bwrap": "bubblewrap"}}
 MODULES = {"lab": {"matplotlib": "python3-matplotlib"}, "python": {"_cffi_backend": "python3-cffi", "numpy": "python3-numpy"}}
+# A NIC needs a machine of its own: scripts/test-nic --tutorial.
+ELSEWHERE = {"nic"}
 # (what is wrong, the tutorial, what the error says)
 WRONG = [
     ("a command that fails", "```sh\ntrue\nfalse\ntrue\n```\n", "ends with 1:"),
@@ -49,7 +51,8 @@ def _register(name: str) -> None:
 
 
 for each in tutorial.names(FOLDER):
-    _register(each)
+    if each not in ELSEWHERE:
+        _register(each)
 
 
 @scene("tutorials: a wrong command and another output are noticed", netns=True, company=True)

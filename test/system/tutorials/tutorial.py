@@ -92,6 +92,27 @@ def _read(path: str) -> str:
         return f.read()
 
 
+def steps(found: Sequence[Block], folder: str, inside: str) -> list[str]:
+    """Writes each block to a file of folder, so that no command reads the next one as its input. Returns what a shell,
+    bash or another, has to do; it sees folder as inside. The file "last" there then has the number of the last block, and
+    NUMBER.out what that block printed."""
+    lines = []
+    for number, block in enumerate(found):
+        path = f"{inside}/{number}"
+        if block.kind != "text":
+            _write(os.path.join(folder, str(number)), block.text)
+        if block.kind == "file":
+            lines.append(f"cp {path} '{block.name}'")
+        elif block.kind == "sh":
+            lines += [f"echo {number} >{inside}/last", f". {path} </dev/null >{path}.out 2>&1"]
+    return lines
+
+
+def failure(block: Block, status: str, said: str) -> str:
+    """What is told of a block that did not succeed."""
+    return f"line {block.line}: a command of this block ends with {status}:\n{block.text}\n{said[-3000:]}"
+
+
 class Run:
     """One run of a tutorial. Its steps and their output are in a folder of the testbed, its files in another."""
 
@@ -109,17 +130,9 @@ class Run:
                     "BASH_ENV": "", "PYTHONUNBUFFERED": "1"}  # as on a terminal, lines come when they are printed
 
     def _script(self) -> str:
-        """What the shell runs. Each block is a file, so that no command reads the next one as its input."""
+        """What the shell runs."""
         lines = ["set -eo pipefail", f"mount --bind '{self.folder}' {INSIDE}", "mount -t tmpfs tmpfs /run", "ip link set lo up",
-                 f"cd {INSIDE}/files"]
-        for number, block in enumerate(self.blocks):
-            path = f"{INSIDE}/steps/{number}"
-            if block.kind != "text":
-                _write(os.path.join(self.steps, str(number)), block.text)
-            if block.kind == "file":
-                lines.append(f"cp {path} '{block.name}'")
-            elif block.kind == "sh":
-                lines += [f"echo {number} >{INSIDE}/steps/last", f". {path} </dev/null >{path}.out 2>&1"]
+                 f"cd {INSIDE}/files", *steps(self.blocks, self.steps, f"{INSIDE}/steps")]
         return "\n".join(lines) + "\n"
 
     def _logs(self) -> str:
@@ -132,8 +145,7 @@ class Run:
         last = _read(os.path.join(self.steps, "last")).strip()
         if not last:
             return f"the shell ends with {status} before the first block"
-        block, said = self.blocks[int(last)], _read(os.path.join(self.steps, f"{last}.out"))[-3000:]
-        return f"line {block.line}: a command of this block ends with {status}:\n{block.text}\n{said}"
+        return failure(self.blocks[int(last)], status, _read(os.path.join(self.steps, f"{last}.out")))
 
     def go(self, timeout_s: float, env: Mapping[str, str]) -> None:
         """Runs it. A command that fails, and a line that is shown but not printed, is a TestbedError."""
