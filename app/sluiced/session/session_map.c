@@ -124,13 +124,14 @@ static int map_seal(int fd, uint64_t len_bytes, char *text)
     return 0;
 }
 
-/* Locks pages, once they are faulted in. A limit on locked memory fails here, not later. */
+/* Locks pages, once they are faulted in. A limit on locked memory fails here, not later. A kernel
+ * without mlock2() locks them all: for that, the C library says EINVAL. */
 static int map_lock(struct session_mapping *m, char *text)
 {
     struct rlimit limit = {0};
 
     if (mlock2(m->base, m->len_bytes, MLOCK_ONFAULT) == 0 ||
-        (errno == ENOSYS && mlock(m->base, m->len_bytes) == 0))
+        ((errno == ENOSYS || errno == EINVAL) && mlock(m->base, m->len_bytes) == 0))
         return 0;
     getrlimit(RLIMIT_MEMLOCK, &limit);
     return map_fail(
