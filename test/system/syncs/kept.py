@@ -18,6 +18,9 @@ USER, MEMBER, STRANGER = 1234, 4321, 4322  # an ordinary user, a group with it, 
 
 
 def _comparable(lines: list[str], odd: set[str]) -> list[str]:
+    """Without the lines of `odd`, and without the letter of the permissions where there is that of the ACL: rsync
+    (3.5.0) leaves it out of some such lines, as where a file of mode 0145 with an ACL gets mode 0640 without one."""
+    lines = [x[:5] + "." + x[6:] if x[9:10] == "a" else x for x in lines]
     return [x for x in lines if x[12:].split(" => ")[0].rstrip("/") not in odd]
 
 
