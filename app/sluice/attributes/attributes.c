@@ -78,10 +78,11 @@ static const struct attribute_shape {
 
 bool attributes_next(const uint8_t *data, uint32_t len_bytes, uint32_t *at, struct attribute *a)
 {
-    const uint8_t *from = data + *at;
+    const uint8_t *from;
 
     if (len_bytes - *at < ATTRIBUTE_HEADER_BYTES)
         return false;
+    from = data + *at;
     a->kind = from[0];
     a->name_len = from[1];
     a->len_bytes = bytes_get_u32(from + 4);
