@@ -162,6 +162,10 @@ class Initiator:
     def init(self, cookie: bytes | None = None) -> bytes:
         return self._covered + (bytes(MAC_BYTES) if cookie is None else mac(cookie, self._covered))
 
+    def answered_by(self, data: bytes) -> bool:
+        """Whether this answers our INIT, and not one of an earlier handshake that was sent twice."""
+        return Header.parse(data).key == self.key
+
     def cookie(self, data: bytes) -> bytes:
         """The cookie in a COOKIE."""
         header = Header.parse(data)

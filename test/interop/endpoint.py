@@ -166,9 +166,10 @@ class Endpoint:
             while time.monotonic() < end:
                 self.turn()
                 for heard in self.heard[start:]:
-                    if heard.data[0] & 0x0f == wire.COOKIE:
+                    kind = heard.data[0] & 0x0f
+                    if kind == wire.COOKIE and initiator.answered_by(heard.data):
                         cookie = initiator.cookie(heard.data)
-                    elif heard.data[0] & 0x0f == wire.RESPONSE:
+                    elif kind == wire.RESPONSE and initiator.answered_by(heard.data):
                         return self.install(initiator.finish(heard.data), remote)
         raise Failed("no RESPONSE comes")
 

@@ -4,6 +4,7 @@
 Usage: moving.py HOST PROGRAM SOCKET_A SOCKET_B FOLDER SEED   HOST: the address of B
 """
 import asyncio
+import contextlib
 import glob
 import os
 import random
@@ -45,7 +46,12 @@ def same(one: str, other: str) -> bool:
 
 
 def children() -> list[str]:
-    return [line for path in glob.glob("/proc/self/task/*/children") for line in open(path, encoding="ascii").read().split()]
+    found: list[str] = []
+    for path in glob.glob("/proc/self/task/*/children"):
+        with contextlib.suppress(FileNotFoundError):  # a thread has ended
+            with open(path, encoding="ascii") as f:
+                found += f.read().split()
+    return found
 
 
 def raises(kind: type[BaseException], function: Callable[[], object], words: str) -> None:
