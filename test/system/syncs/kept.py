@@ -63,10 +63,20 @@ class _Round:
         shutil.rmtree(self.target, ignore_errors=True)
         subprocess.run(["cp", "-a", self.source, self.target], check=True)
         trees.change(self.target)
+        if "H" in self.letters:
+            self._reveal()
         self._unblock()
         adorned.adorn(self.target, 0.3)
         for name in (self.reference,):
             subprocess.run(["cp", "-a", self.target, name], check=True)
+
+    def _reveal(self) -> None:
+        """Gives files whose content alone has changed another time. Of a file with several names, either program takes the
+        one that it comes across first for the file that is there."""
+        sent = snapshot(self.source)
+        for name, what in snapshot(self.target).items():
+            if what[0] == "f" and name in sent and sent[name][3] != what[3]:
+                os.utime(os.path.join(self.target, name), ns=(0, 1))
 
     def _unblock(self) -> None:
         """Empties directories that are where the source has something else, which without --delete are in the way."""
