@@ -82,6 +82,9 @@ class _Round:
         """Empties directories that are where the source has something else, which without --delete are in the way."""
         for name, what in snapshot(self.source).items():
             path = os.path.join(self.target, name)
+            above = os.path.join(os.path.realpath(self.target), os.path.dirname(name)).rstrip("/")
+            if os.path.realpath(os.path.dirname(path)) != above:
+                continue  # a link leads there
             if what[0] != "d" and os.path.isdir(path) and not os.path.islink(path):
                 shutil.rmtree(path)
 
