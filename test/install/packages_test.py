@@ -45,7 +45,7 @@ OURS = ("sluice", "sluiced", "libsluice0", "libsluice-dev", "python3-sluice", "s
 # What dpkg, apt and systemd keep for themselves, and what any program may write.
 THEIRS = ("/var/lib/dpkg/", "/var/lib/apt/", "/var/cache/", "/var/log/", "/run/", "/proc/", "/sys/", "/dev/", "/tmp/",
           "/etc/ld.so.cache", "/usr/share/man/", "/etc/.updated", "/var/.updated",
-          "/root/.ssh")  # by tmpfiles.d/provision.conf of systemd, if it was missing
+          f"{os.path.expanduser('~root')}/.ssh")  # by tmpfiles.d/provision.conf of systemd, if it was missing
 CONFIG = """\
 [daemon]
 socket = /run/{folder}/sluiced.sock

@@ -18,9 +18,10 @@ USER, MEMBER, STRANGER = 1234, 4321, 4322  # an ordinary user, a group with it, 
 
 
 def _comparable(lines: list[str], odd: set[str]) -> list[str]:
-    """Without the lines of `odd`, and without the letter of the permissions where there is that of the ACL: rsync
-    (3.5.0) leaves it out of some such lines, as where a file of mode 0145 with an ACL gets mode 0640 without one."""
-    lines = [x[:5] + "." + x[6:] if x[9:10] == "a" else x for x in lines]
+    """Without the lines of `odd`, and with one mark for permissions and ACL. Where the mask of an ACL changes, and with it
+    the mode, sluice prints the letters of both, and rsync (3.5.0) sometimes that of one."""
+    lines = [x[:5] + ("m" if x[5:6] == "p" or x[9:10] == "a" else x[5:6]) + x[6:9] + x[9:10].replace("a", ".") + x[10:]
+             for x in lines]
     return [x for x in lines if x[12:].split(" => ")[0].rstrip("/") not in odd]
 
 
