@@ -490,13 +490,13 @@ uint32_t wheel_poll(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32
 
 uint64_t wheel_next(struct wheel *w)
 {
-    uint64_t from = w->near > w->now ? time_min(w->near, w->near_end) : w->now, start, time;
+    uint64_t from = w->near > w->now ? time_min(w->near, w->near_end) : w->now, start;
+    uint64_t time = TIME_NEVER;
 
     start = wheel_near_start(w, from, w->near_end);
-    time = start < w->near_end ? start : TIME_NEVER;
     if (start >= w->front[1])
         far_start(w, &time);
     if (start <= time && start < w->near_end)
-        time = wheel_near_next(w, start);
+        time = time_min(time, wheel_near_next(w, start));
     return time > UINT64_MAX >> w->shift ? TIME_NEVER : time << w->shift;
 }

@@ -303,8 +303,11 @@ struct World {
 
         if (kind < 10) {
             insert(entry, when_any());
-            for (int i = 0; crowd && i < 5; i++)
-                insert((uint32_t)rng_below(r, entries), when_any());
+            for (int i = 0; crowd && i < 5; i++) {
+                uint32_t other = (uint32_t)rng_below(r, entries);
+
+                insert(other, when_any());
+            }
         } else if (kind < 12) {
             cancel(entry);
         } else if (kind < 15) {

@@ -263,6 +263,23 @@ TEST(Wheel, CarriesThroughEveryLevel)
 }
 
 /* An entry beyond the horizon is returned at the horizon, by the poll of exactly that cycle. */
+/* An entry that waits at the front of level 1, while a later one lies in the same slot of level 0
+ * already, since level 0 reaches further than the front. */
+TEST(Wheel, NextIsTheEarliestOfBothLevels)
+{
+    const uint64_t slot = 1ull << WHEEL_SLOT_BITS(1), time = 4 * slot;
+    Wheel w(4, 0, 0);
+
+    wheel_insert(&w.w, 0, time);
+    EXPECT_EQ(w.poll(2 * slot), List{});
+    ASSERT_EQ(w.w.front[1], time);
+    ASSERT_GT(w.w.near_end, time + 1);
+    wheel_insert(&w.w, 1, time + 1);
+    EXPECT_EQ(wheel_next(&w.w), time);
+    EXPECT_EQ(w.poll_all(time), List{0});
+    EXPECT_EQ(wheel_next(&w.w), time + 1);
+}
+
 TEST(Wheel, BeyondTheHorizon)
 {
     const uint64_t there = 777 + WHEEL_HORIZON;
