@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "sluice/attributes/fd_path.h"
 #include "sluice/attributes/xattr.h"
 #include "sluice/files/record.h"
 
@@ -221,14 +221,13 @@ void settle_look(struct settle *s, int dir_fd, const char *base, const struct st
 
 static int settle_chmod(int fd, mode_t mode)
 {
-    char path[32];
+    char path[FD_PATH_MAX];
 
     if (fchmod(fd, mode) == 0)
         return 0;
     if (errno != EBADF) /* O_PATH */
         return -errno;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return chmod(path, mode) < 0 ? -errno : 0;
+    return chmod(fd_path(path, fd), mode) < 0 ? -errno : 0;
 }
 
 /* Sets owner and group of what is *st, which then says what it is. */

@@ -3,19 +3,11 @@
 #include "sluice/attributes/xattr.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
 
-#define PROC_MAX 32
-
-/* The path by which the kernel reaches the open file itself, whatever has its name meanwhile. */
-static const char *xattr_path(char path[PROC_MAX], int fd)
-{
-    snprintf(path, PROC_MAX, "/proc/self/fd/%d", fd);
-    return path;
-}
+#include "sluice/attributes/fd_path.h"
 
 bool xattr_taken(const char *name, bool root)
 {
@@ -33,14 +25,14 @@ static int xattr_compare(const void *a, const void *b)
 
 int xattr_names(struct xattr_names *x, int fd, bool root)
 {
-    char path[PROC_MAX];
+    char path[FD_PATH_MAX];
     ssize_t len, at;
     size_t most = 1;
 
     *x = (struct xattr_names){.text = malloc(XATTR_NAMES_MAX)};
     if (x->text == NULL)
         return -ENOMEM;
-    len = listxattr(xattr_path(path, fd), x->text, XATTR_NAMES_MAX);
+    len = listxattr(fd_path(path, fd), x->text, XATTR_NAMES_MAX);
     if (len < 0 && errno != EOPNOTSUPP) {
         int err = -errno;
 
@@ -72,24 +64,24 @@ void xattr_names_free(struct xattr_names *x)
 
 ssize_t xattr_get(int fd, const char *name, uint8_t value[XATTR_VALUE_MAX])
 {
-    char path[PROC_MAX];
-    ssize_t len = getxattr(xattr_path(path, fd), name, value, XATTR_VALUE_MAX);
+    char path[FD_PATH_MAX];
+    ssize_t len = getxattr(fd_path(path, fd), name, value, XATTR_VALUE_MAX);
 
     return len < 0 ? -errno : len;
 }
 
 int xattr_put(int fd, const char *name, const void *value, size_t len)
 {
-    char path[PROC_MAX];
+    char path[FD_PATH_MAX];
 
-    return setxattr(xattr_path(path, fd), name, value, len, 0) < 0 ? -errno : 0;
+    return setxattr(fd_path(path, fd), name, value, len, 0) < 0 ? -errno : 0;
 }
 
 int xattr_remove(int fd, const char *name)
 {
-    char path[PROC_MAX];
+    char path[FD_PATH_MAX];
 
-    return removexattr(xattr_path(path, fd), name) < 0 ? -errno : 0;
+    return removexattr(fd_path(path, fd), name) < 0 ? -errno : 0;
 }
 
 /* ---- as an ATTR record has them ------------------------------------------------------------ */

@@ -11,12 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sluice/attributes/fd_path.h"
 #include "sluice/files/listing.h"
 #include "sluice/files/name.h"
 #include "sluice/files/remove.h"
 #include "sluice/loop.h"
 
 #define PART_FILE_MODE 0777 /* without a sender's setuid and setgid bits */
+#define BASIS_MIN      4096 /* bytes; the list of a smaller file would cost about as much */
 #define PAGE_BYTES     4096 /* a hole is at least as long in usual file systems */
 #define ROOM_MS        50   /* so often a full pipe lets other things be heard */
 
@@ -69,6 +71,12 @@ enum record_code part_file_failed(struct part_file *p, const char *what, int err
     snprintf(p->why, sizeof p->why, "%s: %s", what,
              err == ELOOP ? "a symbolic link is in the way" : strerror(err));
     return part_file_code(err);
+}
+
+enum record_code part_file_reserved(struct part_file *p)
+{
+    snprintf(p->why, sizeof p->why, "its name is that of an incomplete file");
+    return RECORD_BAD_NAME;
 }
 
 /* Bytes of whole chunks in a part of so many bytes, of a file of `size` bytes. */
@@ -281,7 +289,7 @@ static int part_file_adjust(const struct part_file *p, const struct record *ask)
     bool time = p->before.st_mtim.tv_sec != times[1].tv_sec ||
                 p->before.st_mtim.tv_nsec != times[1].tv_nsec;
     bool other = p->settle != NULL && p->settle->differs != 0;
-    char path[32];
+    char path[FD_PATH_MAX];
     struct stat st;
     int err = 0, fd;
 
@@ -294,12 +302,11 @@ static int part_file_adjust(const struct part_file *p, const struct record *ask)
     fd = openat(p->dir_fd, p->base, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (fstat(fd, &st) < 0 || st.st_ino != p->before.st_ino || st.st_dev != p->before.st_dev)
         err = -ESTALE;
     else
         err = settle_set(p->settle, fd, ask->mode);
-    if (err == 0 && time && utimensat(AT_FDCWD, path, times, 0) < 0)
+    if (err == 0 && time && utimensat(AT_FDCWD, fd_path(path, fd), times, 0) < 0)
         err = -errno;
     close(fd);
     return err;
@@ -313,8 +320,8 @@ static int part_file_basis(const struct part_file *p, uint64_t size)
     struct stat st;
     int fd;
 
-    if (!d->sync || d->whole_files || d->dry_run || size < PART_FILE_BASIS_MIN || !p->there ||
-        p->before.st_size < PART_FILE_BASIS_MIN)
+    if (!d->sync || d->whole_files || d->dry_run || size < BASIS_MIN || !p->there ||
+        p->before.st_size < BASIS_MIN)
         return -1;
     fd = part_file_look(p, &st);
     return fd < 0 ? -1 : fd;
@@ -343,9 +350,8 @@ uint64_t part_file_ask(struct part_file *p, struct destination *destination, con
         bytes = part_file_whole(part_name_bytes(&p->temporary, p->dir_fd), ask->size);
         *basis_fd = part_file_basis(p, ask->size);
     }
-    if (destination->dry_run && !*whole && p->there && S_ISDIR(p->before.st_mode) &&
-        destination->clear != NULL)
-        remove_directory(destination->clear, p->dir_fd, p->base, name);
+    if (destination->dry_run && !*whole)
+        remove_foresee(destination->clear, p->dir_fd, p->base, name, p->there ? &p->before : NULL);
     p->temporary.text[0] = 0;
     part_file_unplace(p);
     return bytes;
@@ -379,8 +385,7 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
         return part_file_failed(p, "its directory", -err);
     if (part_name_is(p->base)) {
         part_file_unplace(p);
-        snprintf(p->why, sizeof p->why, "its name is that of an incomplete file");
-        return RECORD_BAD_NAME;
+        return part_file_reserved(p);
     }
     err = part_file_vacant(p);
     if (err == 0)

@@ -29,9 +29,8 @@
 #include "sluice/files/part_name.h"
 #include "sluice/files/record.h"
 
-#define PART_FILE_WHY_MAX   192
-#define PART_FILE_BASIS_MIN 4096 /* bytes; the list of a smaller file would cost about as much */
-#define PART_FILE_AHEAD     (64u << 20) /* bytes hashed before the sender has compared them */
+#define PART_FILE_WHY_MAX 192
+#define PART_FILE_AHEAD   (64u << 20) /* bytes hashed before the sender has compared them */
 
 struct part_file {
     struct destination *destination;
@@ -98,6 +97,8 @@ void part_file_discard(struct part_file *p);
  * if it was left. */
 bool part_file_leave(struct part_file *p);
 
+/* Notes in p->why that the name is that of a part file (part_name_is()). Returns the code. */
+enum record_code part_file_reserved(struct part_file *p);
 /* Notes in p->why that `what` failed. Returns the code for the positive errno. */
 enum record_code part_file_failed(struct part_file *p, const char *what, int err);
 

@@ -109,3 +109,11 @@ int remove_directory(const struct remove_rules *rules, int dir_fd, const char *b
         return err;
     return unlinkat(dir_fd, base, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
+
+int remove_foresee(const struct remove_rules *rules, int dir_fd, const char *base, const char *path,
+                   const struct stat *st)
+{
+    bool goes = rules != NULL && st != NULL && S_ISDIR(st->st_mode);
+
+    return goes ? remove_directory(rules, dir_fd, base, path) : 0;
+}

@@ -29,6 +29,11 @@ int remove_entry(const struct remove_rules *rules, int dir_fd, const char *base,
 int remove_directory(const struct remove_rules *rules, int dir_fd, const char *base,
                      const char *path);
 
+/* A dry run: says what would go because something else takes the place of a directory. st: what has
+ * the name; NULL: nothing. Returns as remove_entry(). */
+int remove_foresee(const struct remove_rules *rules, int dir_fd, const char *base, const char *path,
+                   const struct stat *st);
+
 /* Opens a directory, and, with `change`, lets its owner, if that is this user, write to it. *st is
  * set to what it was. Returns the descriptor or a negative errno. */
 int remove_open(int dir_fd, const char *base, bool change, struct stat *st);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sluice/attributes/fd_path.h"
 #include "sluice/files/name.h"
 #include "sluice/files/remove.h"
 #include "sluice/sync/item.h"
@@ -41,10 +42,10 @@ static int hard_make(const struct destination *d, int fd, int dir_fd, const char
                      const char *path)
 {
     struct part_name temporary;
-    char self[32];
+    char self[FD_PATH_MAX];
     int err;
 
-    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    fd_path(self, fd);
     do {
         if (part_name_draw(&temporary, base) < 0)
             return -EIO;
@@ -68,15 +69,6 @@ static int hard_do(const struct destination *d, const struct link_file *f, int d
     return err;
 }
 
-/* A dry run: what would be in the way goes. 0 or a negative errno. */
-static int hard_foresee(const struct destination *d, int dir_fd, const char *base, const char *path,
-                        const struct stat *st)
-{
-    return st != NULL && S_ISDIR(st->st_mode) && d->clear != NULL
-               ? remove_directory(d->clear, dir_fd, base, path)
-               : 0;
-}
-
 enum record_code hard_place(const struct sync *s, struct part_file *p, const struct destination *d,
                             const char *name, const struct record *r)
 {
@@ -93,15 +85,13 @@ enum record_code hard_place(const struct sync *s, struct part_file *p, const str
     if (refused || f == NULL || same)
         ;
     else if (d->dry_run)
-        err = hard_foresee(d, fd, base, name, there ? &st : NULL);
+        err = remove_foresee(d->clear, fd, base, name, there ? &st : NULL);
     else
         err = fd < 0 ? fd : hard_do(d, f, fd, base, name);
     if (fd >= 0)
         close(fd);
-    if (refused) {
-        snprintf(p->why, sizeof p->why, "its name is that of an incomplete file");
-        return RECORD_BAD_NAME;
-    }
+    if (refused)
+        return part_file_reserved(p);
     if (f == NULL) {
         snprintf(p->why, sizeof p->why, "the file of which this is a name has not arrived");
         return RECORD_IO;

@@ -203,10 +203,8 @@ enum record_code place_link(const struct sync *s, struct part_file *p, const str
         err = -errno;
     if (fd >= 0)
         close(fd);
-    if (refused) {
-        snprintf(p->why, sizeof p->why, "its name is that of an incomplete file");
-        return RECORD_BAD_NAME;
-    }
+    if (refused)
+        return part_file_reserved(p);
     if (err < 0)
         return part_file_failed(p, "the link cannot be made", -err);
     item_link(s, name, target, there && S_ISLNK(st.st_mode) ? &st : NULL, same, r);
