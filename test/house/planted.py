@@ -377,7 +377,7 @@ FAULTS = [
           FILES + "'Sync*'", "FAILED.*NothingGoesThroughLinks", (TEST_SLUICE,)),
     Fault("set-user-ID is given to a file whose owner is another one",
           "none: the test came with the code",
-          "app/sluice/attributes/settle.c", "    if (settle_uid(s, st) == s->uid && settle_gid(s, st) == s->gid)\n", "    if (true)\n",
+          "app/sluice/attributes/settle.c", "    if (st->st_uid == s->uid && st->st_gid == s->gid)\n", "    if (true)\n",
           FILES + "'Attributed*'", "FAILED.*SetUserId", (TEST_SLUICE,)),
     Fault("a further name is given to what has taken the place of a file",
           "none: the test came with the code",

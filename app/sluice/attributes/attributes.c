@@ -120,6 +120,9 @@ static const char *attribute_fault(const struct attribute *last, const struct at
         return "an attribute out of order";
     if (a->kind == ATTRIBUTE_LINK && bytes_get_u64(a->value) == 0)
         return "a link without a number";
+    if ((a->kind == ATTRIBUTE_OWNER || a->kind == ATTRIBUTE_GROUP) &&
+        bytes_get_u32(a->value) == UINT32_MAX) /* chown() would leave it as it is */
+        return "an owner or group without a number";
     if (a->kind != ATTRIBUTE_XATTR)
         return NULL;
     if (a->name_len >= 7 && memcmp(a->name, "system.", 7) == 0)

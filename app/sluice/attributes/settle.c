@@ -159,13 +159,14 @@ static gid_t settle_gid(const struct settle *s, const struct stat *st)
     return s->group && may ? s->gid : st->st_gid;
 }
 
-mode_t settle_mode(const struct settle *s, const struct stat *st, uint32_t mode)
+/* The mode of something that has the owner and group of *st by now; mode: the sender's. */
+static mode_t settle_mode(const struct settle *s, const struct stat *st, uint32_t mode)
 {
     bool asked = s != NULL && s->given && s->owner && s->group;
 
     if (!asked)
         return (st->st_mode & SPECIAL) | (mode & PERMISSIONS);
-    if (settle_uid(s, st) == s->uid && settle_gid(s, st) == s->gid)
+    if (st->st_uid == s->uid && st->st_gid == s->gid)
         return mode & (SPECIAL | PERMISSIONS);
     return mode & ((st->st_mode & SPECIAL) | PERMISSIONS);
 }
@@ -192,6 +193,7 @@ static bool settle_acls_differ(const struct settle *s, int fd, const struct stat
 void settle_look(struct settle *s, int dir_fd, const char *base, const struct stat *st,
                  uint32_t mode)
 {
+    struct stat then;
     int fd;
 
     if (s == NULL)
@@ -199,11 +201,14 @@ void settle_look(struct settle *s, int dir_fd, const char *base, const struct st
     s->differs = 0;
     if (!s->given || st == NULL)
         return;
-    if (settle_uid(s, st) != st->st_uid)
+    then = *st;
+    then.st_uid = settle_uid(s, st);
+    then.st_gid = settle_gid(s, st);
+    if (then.st_uid != st->st_uid)
         s->differs |= SETTLE_OWNER;
-    if (settle_gid(s, st) != st->st_gid)
+    if (then.st_gid != st->st_gid)
         s->differs |= SETTLE_GROUP;
-    if (!S_ISLNK(st->st_mode) && ((settle_mode(s, st, mode) ^ st->st_mode) & 07777) != 0)
+    if (!S_ISLNK(st->st_mode) && ((settle_mode(s, &then, mode) ^ st->st_mode) & 07777) != 0)
         s->differs |= SETTLE_MODE;
     if ((s->flags & (RECORD_ALL_ACLS | RECORD_ALL_XATTRS)) == 0)
         return;

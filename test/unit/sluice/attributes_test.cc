@@ -118,6 +118,8 @@ TEST(Attributes, WhatIsWrong)
     EXPECT_EQ(fault(owned(0, 0) + item(ATTRIBUTE_GROUP, "", number(1, 4))),
               "an attribute out of order");
     EXPECT_EQ(fault(a_link(0)), "a link without a number");
+    EXPECT_EQ(fault(owned(UINT32_MAX, 0)), "an owner or group without a number");
+    EXPECT_EQ(fault(owned(0, UINT32_MAX)), "an owner or group without a number");
     EXPECT_EQ(fault(item(ATTRIBUTE_XATTR, "system.posix_acl_access", "")),
               "an attribute of the system");
     for (const char *second : {"user.a", "user.", "trusted.z"})
@@ -415,6 +417,14 @@ TEST_F(Attributed, SetUserId)
     EXPECT_EQ(give_attributes(item(ATTRIBUTE_OWNER, "", number(uid, 4))), 0);
     EXPECT_EQ(give_file("h", 06755), 0);
     EXPECT_EQ(look("h").st_mode & 07777, 0755u) << "the group is not known";
+    for (uid_t *id : {&in.sync.settle.uid, &in.sync.settle.gid}) {
+        EXPECT_EQ(give_attributes(owned(uid, gid)), 0);
+        *id = UINT32_MAX; /* chown() leaves it as it is, as one that fails does */
+        EXPECT_EQ(give_file("u", 07755), 0);
+        EXPECT_EQ(look("u").st_mode & 07777, 0755u) << "it did not become what was named";
+        EXPECT_EQ(give(RECORD_ASK, "u", 07755, 1), 0);
+        EXPECT_EQ(look("u").st_mode & 07777, 0755u);
+    }
     in.sync.settle.root = false; /* as if this were an ordinary user */
     EXPECT_EQ(give_attributes(owned(uid + 1, gid)), 0);
     EXPECT_EQ(give_file("i", 07755), 0);
