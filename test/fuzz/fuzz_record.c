@@ -145,15 +145,28 @@ int __wrap_say_error(int code, const char *format, ...)
     return code;
 }
 
+/* Whether this is a file that may have several names, and that has been placed. */
+static bool linked(const struct stat *st)
+{
+    const struct link_files *l = &run.receiver.sync.links;
+    bool found = false;
+
+    for (size_t i = 0; i < l->n; i++)
+        found |=
+            l->files[i].placed && l->files[i].dev == st->st_dev && l->files[i].ino == st->st_ino;
+    return found;
+}
+
 /* No file has more permissions than it may get: set-user-ID and the like only with the owner and
  * the group that the sender has named. */
-static void mode_check(const struct stat *st)
+static void mode_check(const struct stat *st, uint64_t file)
 {
     const struct settle *s = &run.receiver.sync.settle;
     bool owned = s->given && s->owner && s->group && st->st_uid == s->uid && st->st_gid == s->gid;
 
-    if (!S_ISREG(st->st_mode) || st->st_nlink > 1)
-        return;
+    if (!S_ISREG(st->st_mode) || st->st_nlink > 1 ||
+        (linked(st) && file != run.receiver.part.offer.file))
+        return; /* a HARD: the file was judged when it came */
     CHECK((st->st_mode & (run.destination.sync ? 07000 : 07022)) == 0 ||
           (run.destination.sync && owned));
     fuzz_record_counts.special += (st->st_mode & 07000) != 0;
@@ -175,12 +188,12 @@ int __wrap_result_queue_add(struct result_queue *a, uint64_t file, enum record_c
         }
         CHECK(S_ISDIR(st.st_mode) || (S_ISLNK(st.st_mode) && k->sync) || k->dry_run ||
               (S_ISREG(st.st_mode) && (uint64_t)st.st_size == size) ||
-              (S_ISREG(st.st_mode) && k->sync && st.st_nlink > 1));
+              (S_ISREG(st.st_mode) && k->sync && linked(&st)));
         run.received += S_ISREG(st.st_mode);
         fuzz_record_counts.copied += run.receiver.part.kept_bytes > 0 &&
                                      (run.receiver.part.offer.flags & RECORD_COPIES) != 0;
         fuzz_record_counts.linked += S_ISREG(st.st_mode) && st.st_nlink > 1;
-        mode_check(&st);
+        mode_check(&st, file);
     }
     return __real_result_queue_add(a, file, code, size, message);
 }
