@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ..files_cases import LOCAL, REMOTE, SEED, Skip, case
 from .cases import counted, sync, synced, there
-from .trees import NAMES, Trees, What, differences, snapshot
+from .trees import NAMES, Trees, What, differences, snapshot, unblock
 
 PATTERNS = (*NAMES, "*.txt", "a/", "/a", "src", "/src/b", "dd/*", "**/a/**", "?", "[a-c]/", "src/*/", "- b", "+ c", "!",
             "z\\[1]", "*")
@@ -74,7 +74,7 @@ def _round(folder: str, number: int, rng: random.Random) -> None:
     operands = ("me@far:" + first, near) if pull else (first, "me@far:in")
     what = f"round {number}: {' '.join(ours)} {'pull' if pull else 'push'} {operands}"
     if not delete and os.path.isdir(reference):
-        _unblock(source, [reference, target] if slash else [os.path.join(x, "src") for x in (reference, target)])
+        unblock(source, [reference, target] if slash else [os.path.join(x, "src") for x in (reference, target)])
     before = snapshot(target) if os.path.isdir(target) else {}
     lines = rsync(*options, first, reference)
     if lines is None:
@@ -95,19 +95,6 @@ def _round(folder: str, number: int, rng: random.Random) -> None:
     assert said["files"] == 0 and said["bytes"] == 0, f"{what}: the second sync has sent {said}"
     assert synced(folder, "-i", *ours, *operands) == [], what
     shutil.rmtree(top)
-
-
-def _unblock(source: str, targets: list[str]) -> None:
-    """Empties directories that are where the source has something else: without --delete, they would be in the way."""
-    for path, dirs, files in os.walk(source):
-        for name in dirs + files:
-            full = os.path.join(path, name)
-            if os.path.isdir(full) and not os.path.islink(full):
-                continue
-            for target in targets:
-                other = os.path.join(target, os.path.relpath(full, source))
-                if os.path.isdir(other) and not os.path.islink(other):
-                    shutil.rmtree(other)
 
 
 @case("drawn trees become what rsync -a makes of them, with the same lines of what has changed")

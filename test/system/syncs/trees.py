@@ -131,3 +131,15 @@ class Trees:
                 self.stamp(path)
             else:  # of the same size and time, this is no change but with --checksum
                 os.utime(path, ns=(st.st_mtime_ns, st.st_mtime_ns))
+
+
+def unblock(source: str, targets: list[str]) -> None:
+    """Removes directories that are where the source has something else: without --delete, they would be in the way.
+    Nothing is removed behind a link."""
+    for name, what in snapshot(source).items():
+        for target in targets:
+            path = os.path.join(target, name)
+            above = os.path.join(os.path.realpath(target), os.path.dirname(name)).rstrip("/")
+            linked = os.path.islink(path) or os.path.realpath(os.path.dirname(path)) != above
+            if what[0] != "d" and os.path.isdir(path) and not linked:
+                shutil.rmtree(path)
