@@ -232,35 +232,37 @@ int sluice_recv(struct sluice_conn *c, void *data, uint64_t len, uint64_t user)
     return client_conn_submit(c, &r);
 }
 
-int sluice_shutdown(struct sluice_conn *c, uint64_t user)
+/* Submits an op without memory of the application. */
+static int conn_submit(struct sluice_conn *c, struct protocol_submission *e, enum protocol_op kind,
+                       uint64_t user)
 {
     struct sluice *s = c->session;
-    struct protocol_submission e = {.op = PROTOCOL_SHUTDOWN, .handle = c->handle};
+    uint32_t op = client_op_take(s, c, kind, user);
     int err;
 
-    e.user = client_op_take(s, c, PROTOCOL_SHUTDOWN, user);
-    if (e.user == CLIENT_NONE)
+    if (op == CLIENT_NONE)
         return client_fail(s, -ENOMEM, "no memory for a request");
-    err = client_submit(s, c->channel, &e, 1);
+    e->op = (uint8_t)kind;
+    e->handle = c->handle;
+    e->user = op;
+    err = client_submit(s, c->channel, e, 1);
     if (err < 0)
-        client_op_give(s, e.user);
+        client_op_give(s, op);
     return err;
+}
+
+int sluice_shutdown(struct sluice_conn *c, uint64_t user)
+{
+    struct protocol_submission e = {0};
+
+    return conn_submit(c, &e, PROTOCOL_SHUTDOWN, user);
 }
 
 int sluice_limit(struct sluice_conn *c, uint64_t tx_Bps, uint64_t rx_Bps)
 {
-    struct sluice *s = c->session;
-    struct protocol_submission e = {
-        .op = PROTOCOL_LIMIT, .handle = c->handle, .u.limit = {.tx_Bps = tx_Bps, .rx_Bps = rx_Bps}};
-    int err;
+    struct protocol_submission e = {.u.limit = {.tx_Bps = tx_Bps, .rx_Bps = rx_Bps}};
 
-    e.user = client_op_take(s, c, PROTOCOL_LIMIT, 0);
-    if (e.user == CLIENT_NONE)
-        return client_fail(s, -ENOMEM, "no memory for a request");
-    err = client_submit(s, c->channel, &e, 1);
-    if (err < 0)
-        client_op_give(s, e.user);
-    return err;
+    return conn_submit(c, &e, PROTOCOL_LIMIT, 0);
 }
 
 static void tails_free(struct sluice_conn *c)
