@@ -183,6 +183,26 @@ static void incoming_refused(struct incoming *in, int err, const char *why)
                                       incoming_peer(in, &t), why));
 }
 
+/* Carries out the next record of the request in slot `head`. Returns the bytes of work done; 0: the
+ * connection ends. */
+static uint64_t incoming_step(struct incoming *in)
+{
+    const uint8_t *at = incoming_slot(in, in->head) + in->at_bytes;
+    const char *why;
+    struct record r;
+    int err = record_decode(at, in->len[in->head] - in->at_bytes, &r, &why);
+
+    if (err == 0)
+        err = incoming_record(in, &r, at + RECORD_HEADER_BYTES, &why);
+    if (err < 0) {
+        incoming_refused(in, err == -ENOMEM ? err : -EPROTO, why);
+        return 0;
+    }
+    in->at_bytes += RECORD_HEADER_BYTES + r.len_bytes;
+    return RECORD_HEADER_BYTES + r.len_bytes +
+           (r.type == RECORD_HOLE || r.type == RECORD_KEEP || r.type == RECORD_COPY ? r.size : 0);
+}
+
 static void incoming_pass(struct incoming *in)
 {
     int err;
@@ -195,40 +215,11 @@ static void incoming_pass(struct incoming *in)
         incoming_broken(in, err);
 }
 
-/* Whether there is work that does not wait for the sender. */
-static bool incoming_ready(const struct incoming *in)
+/* Whether the next record has to wait until the sender has heard what there is of a file: lists
+ * come in the order of the ASKs. */
+static bool incoming_waits(const struct incoming *in)
 {
-    return in->n_ready > 0 || basis_is_open(&in->basis);
-}
-
-/* Tells the blocks of the file that the last record has asked about, or carries out the next record
- * of the request in slot `head`. Returns the bytes of work done; 0: the connection ends. */
-static uint64_t incoming_step(struct incoming *in)
-{
-    const uint8_t *at = incoming_slot(in, in->head) + in->at_bytes;
-    const char *why = "";
-    uint64_t told;
-    struct record r;
-    int err;
-
-    if (basis_is_open(&in->basis)) {
-        err = incoming_tell_blocks(in, &told);
-        if (err < 0)
-            incoming_refused(in, err, why);
-        return err < 0 ? 0 : told;
-    }
-    err = record_decode(at, in->len[in->head] - in->at_bytes, &r, &why);
-    if (err == 0)
-        err = incoming_record(in, &r, at + RECORD_HEADER_BYTES, &why);
-    if (err < 0) {
-        incoming_refused(in, err == -ENOMEM ? err : -EPROTO, why);
-        return 0;
-    }
-    in->at_bytes += RECORD_HEADER_BYTES + r.len_bytes;
-    if (in->at_bytes == in->len[in->head])
-        incoming_pass(in);
-    return RECORD_HEADER_BYTES + r.len_bytes +
-           (r.type == RECORD_HOLE || r.type == RECORD_KEEP || r.type == RECORD_COPY ? r.size : 0);
+    return in->status == 0 && (result_queue_many(&in->results) || basis_is_open(&in->basis));
 }
 
 /* Shuts our direction down once all files are received and answered; sets INCOMING_OVER once both
@@ -275,22 +266,22 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
         return false;
     /* Requests that arrived before the connection broke are still read, but not answered: results
      * that nobody takes would fill the queue and keep the rest from being read. */
-    while (incoming_ready(in) && done < max_bytes && in->status != -EPROTO && loop_code() == 0) {
+    while (in->n_ready > 0 && done < max_bytes && in->status != -EPROTO && loop_code() == 0 &&
+           !incoming_waits(in)) {
         if (in->status != 0) {
             result_queue_clear(&in->results);
             basis_close(&in->basis);
-        } else if (result_queue_many(&in->results)) {
-            break;
         }
-        if (incoming_ready(in))
-            done += incoming_step(in);
+        done += incoming_step(in);
+        if (in->at_bytes == in->len[in->head])
+            incoming_pass(in);
     }
     if (incoming_tell(in, &told) < 0)
         incoming_refused(in, -ENOMEM, "");
     err = in->status == 0 ? result_queue_send(&in->results, in->conn, USER_ANSWER) : 0;
     if (err < 0)
         incoming_broken(in, err);
-    if (incoming_ready(in) && in->status != -EPROTO)
+    if (in->n_ready > 0 && in->status != -EPROTO)
         return in->status != 0 || !result_queue_many(&in->results);
     incoming_wind_up(in);
     return told > 0;

@@ -88,11 +88,10 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes);
  * transfer, with a message. */
 void incoming_close(struct incoming *in);
 
-/* Hashes a part of what there was of the file, and tells the sender (incoming_record.c). *bytes:
- * work done; 0: there is nothing to tell now. Returns 0 or -ENOMEM. */
+/* Tells the sender a part of what there is of a file: the blocks of the one that it has asked about
+ * last, or else hashes of the one that it sends (incoming_record.c). *bytes: work done; 0: there is
+ * nothing to tell now. Returns 0 or -ENOMEM. */
 int incoming_tell(struct incoming *in, uint64_t *bytes);
-/* Reads a part of the basis, and tells the sender its blocks. *bytes: work done. 0 or -ENOMEM. */
-int incoming_tell_blocks(struct incoming *in, uint64_t *bytes);
 /* Carries out one record (incoming_record.c). 0, or a negative errno with *why. */
 int incoming_record(struct incoming *in, const struct record *r, const uint8_t *data,
                     const char **why);

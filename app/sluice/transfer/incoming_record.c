@@ -76,16 +76,21 @@ static int incoming_ask(struct incoming *in, const struct record *r, const uint8
     return result_queue_put(&in->results, &answer, NULL);
 }
 
-int incoming_tell(struct incoming *in, uint64_t *bytes)
+static int incoming_tell_blocks(struct incoming *in, uint64_t *bytes)
+{
+    uint8_t data[RECORD_BLOCKS_MAX * RECORD_BLOCK_BYTES];
+    struct record blocks;
+
+    *bytes = basis_tell(&in->basis, &blocks, data);
+    return result_queue_put(&in->results, &blocks, data);
+}
+
+static int incoming_tell_hashes(struct incoming *in, uint64_t *bytes)
 {
     uint8_t hashes[HASHES_AT_ONCE * RECORD_HASH_BYTES];
     struct record have = {.type = RECORD_HAVE, .file = in->file};
-    uint32_t n;
+    uint32_t n = part_file_hash(&in->part, hashes, HASHES_AT_ONCE, &have.offset);
 
-    *bytes = 0;
-    if (!in->telling || result_queue_many(&in->results))
-        return 0;
-    n = part_file_hash(&in->part, hashes, HASHES_AT_ONCE, &have.offset);
     in->telling = !part_file_hashed(&in->part);
     if (n == 0 && in->telling)
         return 0; /* the sender is to compare first */
@@ -95,13 +100,14 @@ int incoming_tell(struct incoming *in, uint64_t *bytes)
     return result_queue_put(&in->results, &have, hashes);
 }
 
-int incoming_tell_blocks(struct incoming *in, uint64_t *bytes)
+int incoming_tell(struct incoming *in, uint64_t *bytes)
 {
-    uint8_t data[RECORD_BLOCKS_MAX * RECORD_BLOCK_BYTES];
-    struct record blocks;
-
-    *bytes = basis_tell(&in->basis, &blocks, data);
-    return result_queue_put(&in->results, &blocks, data);
+    *bytes = 0;
+    if (result_queue_many(&in->results))
+        return 0;
+    if (basis_is_open(&in->basis))
+        return incoming_tell_blocks(in, bytes);
+    return in->telling ? incoming_tell_hashes(in, bytes) : 0;
 }
 
 static int incoming_directory(struct incoming *in, const struct record *r, const uint8_t *data)
