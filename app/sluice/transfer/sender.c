@@ -83,8 +83,9 @@ static void sender_take(struct sender *s)
         sender_completion(s, &c[i]);
 }
 
-/* Has the daemon keep to what is allowed now. anew: it was told nothing of this connection yet. */
-static void sender_limit(struct sender *s, bool anew)
+/* Has the daemon keep to what is allowed now. first: it knows of no limit of this connection yet.
+ */
+static void sender_limit(struct sender *s, bool first)
 {
     const struct allowance_options *o = &s->options->allowance;
     uint64_t rate_Bps = s->limit_Bps;
@@ -95,10 +96,9 @@ static void sender_limit(struct sender *s, bool anew)
     if (code != SAY_OK) {
         sender_failed(s, code);
         s->status = -ECANCELED;
-    }
-    if (code != SAY_OK)
         return;
-    err = rate_Bps == (anew ? 0 : s->limit_Bps) ? 0 : sluice_limit(s->conn, rate_Bps, 0);
+    }
+    err = rate_Bps == (first ? 0 : s->limit_Bps) ? 0 : sluice_limit(s->conn, rate_Bps, 0);
     if (err < 0)
         sender_broken(s, err);
     s->limit_Bps = s->limits.own_Bps = rate_Bps;
@@ -169,12 +169,12 @@ static void sender_loop(struct sender *s)
             if (err < 0)
                 sender_broken(s, err);
         }
+        if (step != SENDER_WORKED)
+            sender_wait(s, step);
         now = loop_now();
         if (step != SENDER_WORKED || now - taken_ns >= TAKE_NS) {
-            if (step != SENDER_WORKED)
-                sender_wait(s, step);
             sender_take(s);
-            taken_ns = loop_now();
+            taken_ns = now;
         }
         sender_tick(s, now);
     }
