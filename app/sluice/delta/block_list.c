@@ -98,29 +98,21 @@ const char *block_list_add(struct block_list *l, const struct record *r, const u
     return NULL;
 }
 
-bool block_list_has(const struct block_list *l, uint64_t weak)
-{
-    uint32_t at = list_slot(l, weak), mask = (1u << l->bits) - 1;
-
-    while (l->table[at] != 0 && l->blocks[l->table[at] - 1].weak != weak)
-        at = (at + 1) & mask;
-    return l->table[at] != 0;
-}
-
-const struct block *block_list_find(const struct block_list *l, uint64_t weak, const uint8_t *data)
+const struct block *block_list_find(const struct block_list *l, uint64_t weak, const uint8_t *data,
+                                    bool *hashed)
 {
     uint32_t at = list_slot(l, weak), mask = (1u << l->bits) - 1;
     uint64_t strong = 0;
-    bool hashed = false;
 
+    *hashed = false;
     for (; l->table[at] != 0; at = (at + 1) & mask) {
         const struct block *b = &l->blocks[l->table[at] - 1];
 
         if (b->weak != weak)
             continue;
-        if (!hashed)
+        if (!*hashed)
             strong = rolling_strong(data, l->block, l->seed);
-        hashed = true;
+        *hashed = true;
         if (b->strong == strong)
             return b;
     }

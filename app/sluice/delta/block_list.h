@@ -40,10 +40,10 @@ static inline bool block_list_may(const struct block_list *l, uint64_t weak)
 
     return (l->filter[at / 8] >> at % 8 & 1) != 0;
 }
-/* Whether a block has this weak sum. */
-bool block_list_has(const struct block_list *l, uint64_t weak);
-/* The block with this weak sum whose strong hash is that of data; NULL: there is none. */
-const struct block *block_list_find(const struct block_list *l, uint64_t weak, const uint8_t *data);
+/* The block with this weak sum whose strong hash is that of data; NULL: there is none. *hashed:
+ * whether a block has the weak sum, so that data were hashed. */
+const struct block *block_list_find(const struct block_list *l, uint64_t weak, const uint8_t *data,
+                                    bool *hashed);
 /* The block that begins at `from`; NULL: there is none. */
 const struct block *block_list_at(const struct block_list *l, uint64_t from);
 

@@ -188,13 +188,14 @@ static uint32_t delta_look(struct sender *s, uint64_t have, uint64_t *found)
         uint64_t weak = rolling_weak(&sums);
 
         if (block_list_may(l, weak)) {
-            const struct block *b = block_list_find(l, weak, data + at);
+            bool hashed;
+            const struct block *b = block_list_find(l, weak, data + at, &hashed);
 
             if (b != NULL) {
                 *found = b->from;
                 break;
             }
-            d->astray_bytes += block_list_has(l, weak) ? l->block : 0;
+            d->astray_bytes += hashed ? l->block : 0;
         }
         if (at == last) {
             at++;

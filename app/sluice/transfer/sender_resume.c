@@ -42,18 +42,12 @@ static uint32_t ask_sum(const char *name)
     return sum;
 }
 
-/* The files about which much is to be told are not asked about far ahead. */
-static void ask_counts(struct sender_resume *u, const struct sender_ask *a, bool more)
-{
-    u->ahead_bytes += more ? (uint64_t)a->st.st_size : -(uint64_t)a->st.st_size;
-}
-
 static void ask_drop(struct sender_resume *u)
 {
     struct sender_ask *a = *ask_at(u, u->first);
 
     if (!a->answered || a->listed)
-        ask_counts(u, a, false);
+        u->ahead_bytes -= (uint64_t)a->st.st_size;
     u->held_blocks -= a->list.n;
     block_list_free(&a->list);
     free(a);
@@ -151,7 +145,7 @@ bool sender_asks(struct sender *s)
     sender_attributes(s, &e, -1, a->link, true);
     u->last++;
     *ask_at(u, u->last) = a;
-    ask_counts(u, a, true);
+    u->ahead_bytes += (uint64_t)a->st.st_size;
     u->sums[u->last % SENDER_ASKS_MAX] = ask_sum(a->name);
     r.file = u->last;
     r.size = (uint64_t)e.st.st_size;
@@ -235,7 +229,7 @@ static bool hear_answer(struct sender *s, const struct record *r, const char **w
     a->part_bytes = r->size;
     a->listed = (r->flags & RECORD_LISTED) != 0;
     if (!a->listed)
-        ask_counts(u, a, false);
+        u->ahead_bytes -= (uint64_t)a->st.st_size;
     return true;
 }
 
