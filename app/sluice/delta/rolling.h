@@ -56,8 +56,8 @@ static inline uint64_t rolling_weak(const struct rolling *r)
     return (r->b + r->a * ROLLING_K) & ROLLING_MASK;
 }
 
-/* 48 bits. The seed is drawn anew for each list, so that two blocks with one hash, which would
- * spoil a transfer, do not meet in the next one, and nobody can make such a pair. */
+/* 48 bits. Each list has a new random seed: two blocks with one hash spoil a transfer, but not the
+ * next one, and nobody can make such a pair. */
 uint64_t rolling_strong(const uint8_t *data, uint32_t block, uint64_t seed);
 
 #endif

@@ -113,7 +113,7 @@ static void receiver_accept(struct receiver *r)
         err = in == NULL ? -ENOMEM : incoming_accept(in, r->port, channel);
         if (err == 0) {
             in->limit_Bps = in->limited_bytes = 0;
-            receiver_limit_anew(r);
+            receiver_limit_again(r);
             continue;
         }
         if (serving + others == 0) {
@@ -219,7 +219,7 @@ static void receiver_accepted(struct receiver *r, int status)
         r->accepting = false;
     }
     r->short_of_memory = false;
-    receiver_limit_anew(r);
+    receiver_limit_again(r);
 }
 
 /* If what is allowed cannot be kept, nobody is served any more. */
@@ -265,7 +265,7 @@ static void receiver_close(struct receiver *r, struct incoming *in)
     struct flow f = {0};
     unsigned int i;
 
-    receiver_limit_anew(r);
+    receiver_limit_again(r);
     if (in->served)
         receiver_divide(r);
     incoming_close(in);

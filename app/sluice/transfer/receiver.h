@@ -60,16 +60,17 @@ struct receiver {
     struct progress progress;
     struct limits limits; /* while senders are served */
     struct allowance allowance;
-    uint64_t allowed_Bps;           /* to all senders together; 0: no limit */
-    uint64_t divided_ns, divide_ns; /* when that was divided; when it is divided anew */
+    uint64_t allowed_Bps; /* to all senders together; 0: no limit */
+    uint64_t divided_ns;  /* when that was divided */
+    uint64_t divide_ns;   /* when to divide it next */
     struct rates rates;
     int code; /* exit code, the first that was not 0 */
 };
 
 /* ---- receiver_limit.c: what senders are allowed -------------------------------------------- */
 
-/* Connections have come or gone: the next receiver_limit() divides what is allowed anew. */
-static inline void receiver_limit_anew(struct receiver *r)
+/* Connections have come or gone: the next receiver_limit() divides what is allowed among them. */
+static inline void receiver_limit_again(struct receiver *r)
 {
     r->divide_ns = 0;
 }

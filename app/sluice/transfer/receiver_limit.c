@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the senders of a receiver are allowed: one limit for all of them together, divided anew each
- * second and whenever one comes or goes. A connection that waits for a sender has the part that the
- * sender would get.
+ * What the senders of a receiver are allowed: one limit holds for all of them together. It is
+ * divided each second, and whenever a sender comes or goes. A connection that waits for a sender
+ * has the part that the sender would get.
  *
  * Until the next division, senders that have just come may take more than the whole together.
  */
