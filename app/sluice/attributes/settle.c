@@ -289,25 +289,22 @@ static void settle_xattrs(struct settle *s, int fd, struct stat *st)
         loss_note(&s->losses, LOSS_XATTR, s->name, err);
 }
 
-int settle_set(struct settle *s, int fd, uint32_t mode)
+int settle_set(struct settle *s, int fd, struct stat *st, uint32_t mode)
 {
-    struct stat st;
     mode_t wanted;
 
-    if (fstatat(fd, "", &st, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0)
-        return -errno;
     if (s != NULL && s->given) {
-        settle_ids(s, fd, &st);
+        settle_ids(s, fd, st);
         if ((s->flags & RECORD_ALL_XATTRS) != 0)
-            settle_xattrs(s, fd, &st);
-        if ((s->flags & RECORD_ALL_ACLS) != 0 && !S_ISLNK(st.st_mode))
-            settle_acls(s, fd, &st);
+            settle_xattrs(s, fd, st);
+        if ((s->flags & RECORD_ALL_ACLS) != 0 && !S_ISLNK(st->st_mode))
+            settle_acls(s, fd, st);
         /* An ACL changes the mode. */
-        if (fstatat(fd, "", &st, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0)
+        if (fstatat(fd, "", st, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0)
             return -errno;
     }
-    wanted = settle_mode(s, &st, mode);
-    if (S_ISLNK(st.st_mode) || ((wanted ^ st.st_mode) & 07777) == 0)
+    wanted = settle_mode(s, st, mode);
+    if (S_ISLNK(st->st_mode) || ((wanted ^ st->st_mode) & 07777) == 0)
         return 0;
     return settle_chmod(fd, wanted);
 }

@@ -60,9 +60,10 @@ const char *settle_take(struct settle *s, const uint8_t *items, uint32_t len_byt
  * sender's. */
 void settle_look(struct settle *s, int dir_fd, const char *base, const struct stat *st,
                  uint32_t mode);
-/* Sets all but times of the open file, which O_PATH may have opened. mode: the sender's. Returns 0,
- * or a negative errno if the mode cannot be set; other losses are counted. */
-int settle_set(struct settle *s, int fd, uint32_t mode);
+/* Sets all but times of the open file, which O_PATH may have opened, and which is *st. mode: the
+ * sender's. Returns 0, or a negative errno if the mode cannot be set; other losses are counted. *st
+ * then has the new owner and group. */
+int settle_set(struct settle *s, int fd, struct stat *st, uint32_t mode);
 /* A dry run: counts what could not be kept of what is, or would be, there. */
 void settle_foresee(struct settle *s, const struct stat *st);
 

@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sluice/files/record.h"
-
 static const char *name_component(const char *at, size_t len)
 {
     if (len == 0)
@@ -87,4 +85,37 @@ int name_parent(int root_fd, const char *name, const char **base, struct made_di
     }
     *base = name;
     return fd;
+}
+
+int name_dir_parent(struct name_dir *d, const char *name, const char **base, struct made_dirs *made)
+{
+    const char *slash = strrchr(name, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - name);
+    int fd;
+
+    if (slash == NULL) {
+        *base = name;
+        return d->root_fd < 0 ? -EBADF : d->root_fd;
+    }
+    if (d->fd >= 0 && d->len == len && memcmp(d->path, name, len) == 0) {
+        *base = slash + 1;
+        return d->fd;
+    }
+    name_dir_close(d);
+    if (len > sizeof d->path)
+        return -ENAMETOOLONG;
+    fd = name_parent(d->root_fd, name, base, made);
+    if (fd < 0)
+        return fd;
+    d->fd = fd;
+    d->len = len;
+    memcpy(d->path, name, len);
+    return fd;
+}
+
+void name_dir_close(struct name_dir *d)
+{
+    if (d->fd >= 0)
+        close(d->fd);
+    d->fd = -1;
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "sluice/files/made_dirs.h"
+#include "sluice/files/record.h"
 
 /* NULL if the len bytes at name (not 0-terminated) are a good name, else what is wrong with it. */
 const char *name_check(const char *name, size_t len);
@@ -23,5 +24,23 @@ const char *name_check(const char *name, size_t len);
  * directory's name).
  */
 int name_parent(int root_fd, const char *name, const char **base, struct made_dirs *made);
+
+/*
+ * The directory below root_fd that was opened last. Names that follow each other are mostly in one
+ * directory, which then stays open. It is the one that was opened, even if it has been moved since:
+ * an owner that lets others change the tree closes it soon.
+ */
+struct name_dir {
+    int root_fd; /* the owner's */
+    int fd;      /* -1: none is open */
+    size_t len;
+    char path[RECORD_NAME_MAX]; /* without a 0 */
+};
+
+/* As name_parent(), but the descriptor is of `d`: valid until the next call or name_dir_close(). */
+int name_dir_parent(struct name_dir *d, const char *name, const char **base,
+                    struct made_dirs *made);
+/* Closes it: the next name opens its directory by its path. */
+void name_dir_close(struct name_dir *d);
 
 #endif

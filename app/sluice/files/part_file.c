@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@
 int part_file_init(struct part_file *p)
 {
     memset(p, 0, sizeof *p);
-    p->fd = p->dir_fd = p->basis_fd = -1;
+    p->fd = p->dir_fd = p->basis_fd = p->dir.fd = -1;
     p->digest = digest_create();
     p->chunk = digest_create();
     if (p->digest != NULL && p->chunk != NULL)
@@ -37,6 +38,7 @@ int part_file_init(struct part_file *p)
 void part_file_fini(struct part_file *p)
 {
     part_file_discard(p);
+    part_file_rest(p);
     digest_destroy(p->digest);
     digest_destroy(p->chunk);
     p->digest = p->chunk = NULL;
@@ -102,12 +104,27 @@ static int part_file_look(const struct part_file *p, struct stat *st)
     return err;
 }
 
+/* The mode that the file is made with: mostly that which it is to have. */
+static mode_t part_file_mode(const struct part_file *p)
+{
+    return (p->offer.mode & ~p->destination->mask & PART_FILE_MODE) | S_IRUSR | S_IWUSR;
+}
+
 /* Makes or opens the temporary file in the final directory. 0 or a negative errno. */
 static int part_file_create(struct part_file *p)
 {
     bool resume = (p->offer.flags & RECORD_RESUME) != 0;
+    bool brief = (p->offer.flags & RECORD_SIZE_UNKNOWN) == 0 && p->offer.size < RECORD_CHUNK_BYTES;
     struct stat st;
 
+    p->temporary.text[0] = 0;
+    if (brief && !resume)
+        p->fd = part_name_unnamed(p->dir_fd, part_file_mode(p));
+    if (p->fd >= 0) {
+        if ((p->offer.flags & RECORD_COPIES) != 0)
+            p->basis_fd = part_file_look(p, &st);
+        return 0;
+    }
     part_name_make(&p->temporary, p->owner, p->base, &p->offer);
     p->fd = part_name_open(&p->temporary, p->dir_fd, p->base, resume);
     if (p->fd >= 0 && resume && fstat(p->fd, &st) == 0)
@@ -158,14 +175,40 @@ static int part_file_vacant(struct part_file *p)
     return err;
 }
 
+/* Gives a file without a name a temporary one, which can take the place of another file's name. 0
+ * or a negative errno. */
+static int part_file_stand_in(struct part_file *p)
+{
+    int err;
+
+    /* Its time may be an old one: part_name_clean() of another transfer would remove it. */
+    flock(p->fd, LOCK_EX | LOCK_NB);
+    do {
+        err = part_name_draw(&p->temporary, p->base);
+        if (err == 0)
+            err = part_name_give(p->fd, p->dir_fd, p->temporary.text);
+    } while (err == -EEXIST);
+    if (err < 0)
+        p->temporary.text[0] = 0;
+    return err;
+}
+
 /* Gives the file its final name, atomically. 0 or a negative errno; -EEXIST: the name is taken and
  * must not be replaced. */
-static int part_file_rename(const struct part_file *p)
+static int part_file_rename(struct part_file *p)
 {
     const struct destination *d = p->destination;
     const char *from = p->temporary.text;
     int err, fd = p->dir_fd;
 
+    if (from[0] == 0) {
+        err = d->overwrite && p->there ? -EEXIST : part_name_give(p->fd, fd, p->base);
+        if (err != -EEXIST || !d->overwrite)
+            return err;
+        err = part_file_stand_in(p);
+        if (err < 0)
+            return err;
+    }
     if (d->overwrite) {
         err = renameat(fd, from, fd, p->base) < 0 ? -errno : 0;
         if (err != -EISDIR || !d->sync)
@@ -200,22 +243,23 @@ static int part_file_place(struct part_file *p, const char *name, struct made_di
 {
     const struct destination *d = p->destination;
     const char *base = d->base;
+    int fd = d->dir_fd;
 
-    if (d->kind == DESTINATION_DIR)
-        p->dir_fd = name_parent(d->dir_fd, name, &base, made);
-    else
-        p->dir_fd = fcntl(d->dir_fd, F_DUPFD_CLOEXEC, 0);
-    if (p->dir_fd < 0)
-        return d->kind == DESTINATION_DIR ? p->dir_fd : -errno;
+    if (d->kind == DESTINATION_DIR) {
+        p->dir.root_fd = d->dir_fd;
+        fd = name_dir_parent(&p->dir, name, &base, made);
+    }
+    if (fd < 0)
+        return fd;
+    p->dir_fd = fd;
     snprintf(p->base, sizeof p->base, "%s", base);
     return 0;
 }
 
 static void part_file_unplace(struct part_file *p)
 {
-    if (p->dir_fd >= 0)
-        close(p->dir_fd);
     p->dir_fd = -1;
+    p->temporary.text[0] = 0;
 }
 
 /* Reads all len bytes at `at`. 0 or a negative errno. */
@@ -305,7 +349,7 @@ static int part_file_adjust(const struct part_file *p, const struct record *ask)
     if (fstat(fd, &st) < 0 || st.st_ino != p->before.st_ino || st.st_dev != p->before.st_dev)
         err = -ESTALE;
     else
-        err = settle_set(p->settle, fd, ask->mode);
+        err = settle_set(p->settle, fd, &st, ask->mode);
     if (err == 0 && time && utimensat(AT_FDCWD, fd_path(path, fd), times, 0) < 0)
         err = -errno;
     close(fd);
@@ -346,13 +390,14 @@ uint64_t part_file_ask(struct part_file *p, struct destination *destination, con
     if (*whole && destination->kind == DESTINATION_FILE)
         destination->taken = true;
     if (!*whole) {
-        part_name_make(&p->temporary, p->owner, p->base, ask);
-        bytes = part_file_whole(part_name_bytes(&p->temporary, p->dir_fd), ask->size);
+        if (ask->size >= RECORD_CHUNK_BYTES) {
+            part_name_make(&p->temporary, p->owner, p->base, ask);
+            bytes = part_file_whole(part_name_bytes(&p->temporary, p->dir_fd), ask->size);
+        }
         *basis_fd = part_file_basis(p, ask->size);
     }
     if (destination->dry_run && !*whole)
         remove_foresee(destination->clear, p->dir_fd, p->base, name, p->there ? &p->before : NULL);
-    p->temporary.text[0] = 0;
     part_file_unplace(p);
     return bytes;
 }
@@ -392,7 +437,6 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
         err = part_file_create(p);
     part_file_clean(p); /* an old part that is resumed is locked by now, and stays */
     if (err < 0) {
-        p->temporary.text[0] = 0;
         part_file_unplace(p);
         return err == -EEXIST ? RECORD_EXISTS : part_file_failed(p, "cannot be created", -err);
     }
@@ -583,15 +627,14 @@ static int part_file_settle(struct part_file *p)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                 {.tv_sec = p->offer.mtime_s, .tv_nsec = p->offer.mtime_ns}};
-    struct stat st;
     int err;
 
-    if (fstat(p->fd, &st) < 0)
+    if (fstat(p->fd, &p->placed) < 0)
         return -errno;
     /* A hole at the end leaves the file too short. */
-    if ((uint64_t)st.st_size != p->at_bytes && ftruncate(p->fd, (off_t)p->at_bytes) < 0)
+    if ((uint64_t)p->placed.st_size != p->at_bytes && ftruncate(p->fd, (off_t)p->at_bytes) < 0)
         return -errno;
-    err = settle_set(p->settle, p->fd, p->offer.mode & ~p->destination->mask);
+    err = settle_set(p->settle, p->fd, &p->placed, p->offer.mode & ~p->destination->mask);
     if (err < 0)
         return err;
     if (futimens(p->fd, times) < 0 && errno != EINVAL) /* EINVAL: the disk cannot store this time */
@@ -629,12 +672,17 @@ enum record_code part_file_finish(struct part_file *p, const struct record *end)
         return code;
     }
     err = part_file_settle(p);
-    /* The lock stays until the file has its name, or another transfer could resume it meanwhile. */
+    /* Some file systems say only at a close that they could not store what was written. The other
+     * descriptor keeps the lock until the file has its name, or another transfer could resume it
+     * meanwhile; or it keeps a file without a name. */
     lock = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
     if (close(p->fd) < 0 && err == 0)
         err = -errno;
     p->fd = lock;
-    if (err == 0 && p->fd >= 0 && !part_name_holds(&p->temporary, p->dir_fd, p->fd))
+    if (err == 0 && p->temporary.text[0] == 0 && p->fd < 0)
+        err = -EMFILE;
+    if (err == 0 && p->fd >= 0 && p->temporary.text[0] != 0 &&
+        !part_name_holds(&p->temporary, p->dir_fd, p->fd))
         err = -ENOENT;
     if (err == 0)
         err = part_file_rename(p);
@@ -659,8 +707,13 @@ void part_file_discard(struct part_file *p)
         close(p->basis_fd);
     p->fd = p->basis_fd = -1;
     part_file_unplace(p);
-    p->temporary.text[0] = 0;
     p->open = false;
+}
+
+void part_file_rest(struct part_file *p)
+{
+    if (!p->open)
+        name_dir_close(&p->dir);
 }
 
 bool part_file_leave(struct part_file *p)
@@ -687,19 +740,17 @@ enum record_code part_file_directory(struct part_file *p, struct destination *de
     p->why[0] = 0;
     if (destination->kind != DESTINATION_DIR)
         return RECORD_ONE_FILE;
-    /* The parent of "name/." is name itself: name_parent() makes and opens it. */
+    /* The parent of "name/." is name itself: name_dir_parent() makes and opens it. */
     snprintf(inside, sizeof inside, "%s/.", name);
-    fd = name_parent(destination->dir_fd, inside, &base, &p->made);
+    p->dir.root_fd = destination->dir_fd;
+    fd = name_dir_parent(&p->dir, inside, &base, &p->made);
     if (fd < 0)
         return part_file_failed(p, "cannot be created", -fd);
-    if (!made_dirs_take(&p->made, fd)) {
-        close(fd);
+    if (!made_dirs_take(&p->made, fd))
         return RECORD_OK;
-    }
     if (fchmod(fd, r->mode & PART_FILE_MODE & ~destination->mask) < 0)
         err = errno;
     else if (futimens(fd, times) < 0 && errno != EINVAL)
         err = errno;
-    close(fd);
     return err != 0 ? part_file_failed(p, "setting its mode and time", err) : RECORD_OK;
 }

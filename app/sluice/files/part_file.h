@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One file that is being received: written under a temporary name (part_name.h) in its final
- * directory, checked, then renamed.
+ * One file that is being received: written in its final directory under a temporary name, or
+ * without one (part_name.h), checked, then named.
  *
  * Invariant: until part_file_finish() succeeds, nothing new has the final name; after
  * part_file_finish() or part_file_discard(), nothing has the temporary name. An existing file is
@@ -26,6 +26,7 @@
 #include "sluice/files/destination.h"
 #include "sluice/files/digest.h"
 #include "sluice/files/made_dirs.h"
+#include "sluice/files/name.h"
 #include "sluice/files/part_name.h"
 #include "sluice/files/record.h"
 
@@ -35,8 +36,10 @@
 struct part_file {
     struct destination *destination;
     bool open;
-    int fd, dir_fd;
+    int fd;
+    int dir_fd; /* where it is to be: of `dir`, or of the destination */
     char base[NAME_MAX + 1];
+    struct name_dir dir;
     struct part_name temporary; /* "": nothing has it */
     struct record offer;
     uint64_t at_bytes;   /* position: everything before it is written, or kept */
@@ -46,6 +49,7 @@ struct part_file {
     int basis_fd;        /* the file that has the name, if pieces are copied from it; -1: none */
     struct stat before;  /* what had the name, with destination->sync */
     bool there;          /* something had */
+    struct stat placed;  /* the file itself, once part_file_finish() has succeeded */
     char name[RECORD_NAME_MAX + 1]; /* with destination->sync: the name in the directory */
     uint64_t hashed_bytes; /* the chunks before it were hashed for the sender, or written */
     struct digest *digest; /* of everything before at_bytes */
@@ -93,6 +97,8 @@ static inline bool part_file_hashed(const struct part_file *p)
 enum record_code part_file_finish(struct part_file *p, const struct record *end);
 /* Closes the file and removes its temporary name, if it is open. */
 void part_file_discard(struct part_file *p);
+/* Unless a file is open, closes its directory: the next file's is looked up by its path again. */
+void part_file_rest(struct part_file *p);
 /* The transfer was interrupted: closes the file, and leaves what is worth it for a later one. True
  * if it was left. */
 bool part_file_leave(struct part_file *p);

@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "crypto/hash.h"
+#include "sluice/attributes/fd_path.h"
 
 #define MARK       ".part-"
 #define DIGITS     16
@@ -137,6 +138,30 @@ int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resum
             fd = -EEXIST;
     }
     return fd == -EEXIST ? -EIO : fd;
+}
+
+int part_name_unnamed(int dir_fd, mode_t mode)
+{
+    static int proc = -1; /* whether part_name_give() has what it needs */
+    int fd;
+
+    if (proc < 0)
+        proc = access("/proc/self/fd", X_OK) == 0;
+    fd = proc ? openat(dir_fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode) : -1;
+    return fd < 0 ? (proc ? -errno : -EOPNOTSUPP) : fd;
+}
+
+int part_name_give(int fd, int dir_fd, const char *name)
+{
+    static bool refused; /* only privileged processes may name a descriptor's file directly */
+    char self[FD_PATH_MAX];
+
+    if (!refused && linkat(fd, "", dir_fd, name, AT_EMPTY_PATH) == 0)
+        return 0;
+    if (!refused && errno != ENOENT && errno != EPERM)
+        return -errno;
+    refused = true;
+    return linkat(AT_FDCWD, fd_path(self, fd), dir_fd, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
 uint64_t part_name_bytes(const struct part_name *n, int dir_fd)

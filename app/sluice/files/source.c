@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/files/name.h"
 #include "sluice/loop.h"
 
 int source_init(struct source *s)
@@ -46,7 +45,8 @@ static int source_look(struct source *s)
     if (s->stream)
         return 0;
     s->size = (uint64_t)s->st.st_size;
-    posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (s->size > DIGEST_PIECE_BYTES) /* else one call reads all of it */
+        posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return 0;
 }
 
@@ -60,7 +60,7 @@ int source_open(struct source *s, const char *path)
     return s->fd < 0 ? -errno : source_look(s);
 }
 
-int source_open_below(struct source *s, int dir_fd, const char *below)
+int source_open_below(struct source *s, struct name_dir *d, const char *below)
 {
     /* It may have become a pipe or a link since the walk: do not wait for it or follow it. The same
      * holds for its directories: a link would lead to files that nobody has asked to send. */
@@ -69,12 +69,11 @@ int source_open_below(struct source *s, int dir_fd, const char *below)
     int err, parent_fd;
 
     source_clear(s);
-    parent_fd = name_parent(dir_fd, below, &base, NULL);
+    parent_fd = name_dir_parent(d, below, &base, NULL);
     if (parent_fd < 0)
         return parent_fd;
     s->fd = openat(parent_fd, base, flags);
     err = s->fd < 0 ? -errno : source_look(s);
-    close(parent_fd);
     return err == 0 && s->stream ? -ESTALE : err;
 }
 

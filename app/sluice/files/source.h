@@ -17,6 +17,7 @@
 
 #include "sluice/files/digest.h"
 #include "sluice/files/extent.h"
+#include "sluice/files/name.h"
 
 struct source {
     int fd; /* -1: none is open */
@@ -36,9 +37,9 @@ void source_fini(struct source *s);
 /* Opens what the user names; "-" is standard input. A pipe may have no writer yet: source_read()
  * then returns -EAGAIN. 0 or a negative errno. */
 int source_open(struct source *s, const char *path);
-/* Opens what was found in the directory dir_fd; name_check() accepts its path there. It must still
- * be a regular file, and nothing on that path a link. 0 or a negative errno. */
-int source_open_below(struct source *s, int dir_fd, const char *below);
+/* Opens what was found below d->root_fd; name_check() accepts its path there. It must still be a
+ * regular file, and nothing on that path a link. 0 or a negative errno. */
+int source_open_below(struct source *s, struct name_dir *d, const char *below);
 void source_close(struct source *s);
 
 /* Finds the piece at at_bytes: its length (0: the end; UINT64_MAX: a stream), and whether it is a

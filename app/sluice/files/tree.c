@@ -11,14 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/files/name.h"
-
 struct tree {
     FTS *fts;
     struct tree_rules rules;
-    int dir_fd; /* of the root; -1: it is no directory, or cannot be opened */
-    bool begun; /* fts_read() was called */
-    char *path; /* of the root, without slashes at its end */
+    struct name_dir dir; /* root_fd: of the root; -1: it is no directory, or cannot be opened */
+    bool begun;          /* fts_read() was called */
+    char *path;          /* of the root, without slashes at its end */
     size_t path_len;
     char *name; /* memory for the names that tree_name() makes; NULL: none yet */
     size_t name_size;
@@ -68,7 +66,8 @@ struct tree *tree_open(const char *path, struct tree_rules rules)
         return NULL;
     }
     snprintf(t->base, sizeof t->base, "%.*s", len, base);
-    t->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    t->dir.fd = -1;
+    t->dir.root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     t->path = strdup(path);
     if (t->path != NULL) {
         t->path_len = strlen(path);
@@ -94,8 +93,9 @@ void tree_close(struct tree *t)
         fts_read(t->fts);
     if (t->fts != NULL)
         fts_close(t->fts);
-    if (t->dir_fd >= 0)
-        close(t->dir_fd);
+    name_dir_close(&t->dir);
+    if (t->dir.root_fd >= 0)
+        close(t->dir.root_fd);
     free(t->path);
     free(t->name);
     free(t);
@@ -198,7 +198,7 @@ bool tree_next(struct tree *t, struct tree_entry *out)
     }
     out->path = e->fts_path;
     out->walked = e->fts_level > 0;
-    out->dir_fd = t->dir_fd;
+    out->dir = &t->dir;
     out->below = e->fts_path + t->path_len;
     out->below += strspn(out->below, "/");
     out->name = tree_name(t, e, out->below);
@@ -216,15 +216,11 @@ bool tree_next(struct tree *t, struct tree_entry *out)
 ssize_t tree_link(const struct tree_entry *e, char *target, size_t size)
 {
     const char *base = e->path;
-    int fd = e->walked ? name_parent(e->dir_fd, e->below, &base, NULL) : AT_FDCWD;
+    int fd = e->walked ? name_dir_parent(e->dir, e->below, &base, NULL) : AT_FDCWD;
     ssize_t n;
 
     if (e->walked && fd < 0)
         return fd;
     n = readlinkat(fd, base, target, size);
-    if (n < 0)
-        n = -errno;
-    if (fd >= 0)
-        close(fd);
-    return n;
+    return n < 0 ? -errno : n;
 }

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "sluice/files/name.h"
+
 enum tree_kind {
     TREE_FILE,    /* a regular file, or, if named by the user, a pipe or device */
     TREE_DIR,     /* a directory; all of its content came before */
@@ -27,9 +29,9 @@ struct tree_entry {
     const char *name; /* relative, for the receiver */
     const char *why;
     int error;
-    bool walked;       /* found by walking, not named by the user */
-    int dir_fd;        /* if walked: the directory that the user named, */
-    const char *below; /* and the path in it */
+    bool walked;          /* found by walking, not named by the user */
+    struct name_dir *dir; /* if walked: in the directory that the user named, */
+    const char *below;    /* and the path there */
     struct stat st;
 };
 

@@ -81,7 +81,7 @@ static int end_settle(struct settle *s, int fd, const struct record *r)
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                       {.tv_sec = r->mtime_s, .tv_nsec = r->mtime_ns}};
     struct stat st;
-    int err = fstat(fd, &st) < 0 ? -errno : settle_set(s, fd, r->mode);
+    int err = fstat(fd, &st) < 0 ? -errno : settle_set(s, fd, &st, r->mode);
 
     if (err < 0)
         return err;
@@ -150,7 +150,7 @@ static void link_settle(struct settle *s, int dir_fd, const char *base,
     int fd = s != NULL && s->given ? openat(dir_fd, base, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
 
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode))
-        settle_set(s, fd, 0);
+        settle_set(s, fd, &st, 0);
     if (fd >= 0)
         close(fd);
     utimensat(dir_fd, base, times, AT_SYMLINK_NOFOLLOW);

@@ -276,6 +276,7 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
         if (in->at_bytes == in->len[in->head])
             incoming_pass(in);
     }
+    part_file_rest(&in->part); /* the tree may change until there is more */
     if (incoming_tell(in, &told) < 0)
         incoming_refused(in, -ENOMEM, "");
     err = in->status == 0 ? result_queue_send(&in->results, in->conn, USER_ANSWER) : 0;

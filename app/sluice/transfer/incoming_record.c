@@ -199,8 +199,7 @@ static int incoming_end_file(struct incoming *in, const struct record *r)
 {
     uint64_t holes = in->part.hole_bytes, kept = in->part.kept_bytes;
     enum record_code code;
-    struct stat st;
-    bool known;
+    bool named = in->part.fd >= 0; /* else it is a stream */
 
     in->in_file = in->telling = false;
     if (in->skipping)
@@ -209,12 +208,11 @@ static int incoming_end_file(struct incoming *in, const struct record *r)
         part_file_discard(&in->part);
         return incoming_result(in, RECORD_DROPPED, 0);
     }
-    known = fstat(in->part.fd, &st) == 0; /* not of a stream */
     code = part_file_finish(&in->part, r);
     if (code == RECORD_OK)
         summary_file(&in->summary, r->size, holes, kept, r->hash);
-    if (code == RECORD_OK && in->sync.options != NULL && known &&
-        incoming_sync_received(in, &st) < 0)
+    if (code == RECORD_OK && in->sync.options != NULL && named &&
+        incoming_sync_received(in, &in->part.placed) < 0)
         return -ENOMEM;
     return incoming_result(in, code, r->size);
 }

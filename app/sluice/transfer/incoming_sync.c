@@ -99,12 +99,17 @@ int incoming_sync_received(struct incoming *in, const struct stat *st)
     return sync_place(in, st);
 }
 
+/* A directory, a link or another name may take the place of the directory of the last file, which is
+ * forgotten before. */
+
 int incoming_sync_directory(struct incoming *in, const struct record *r)
 {
     bool begins = (r->flags & RECORD_BEGIN) != 0;
-    enum record_code code = begins ? place_begin(&in->sync, &in->part, in->destination, in->name, r)
-                                   : place_end(&in->part, in->destination, in->name, r);
+    enum record_code code;
 
+    part_file_rest(&in->part);
+    code = begins ? place_begin(&in->sync, &in->part, in->destination, in->name, r)
+                  : place_end(&in->part, in->destination, in->name, r);
     if (begins &&
         (sync_note(in, SYNC_SEEN) < 0 || (code == RECORD_OK && sync_note(in, SYNC_DIRECTORY) < 0)))
         return -ENOMEM;
@@ -118,15 +123,19 @@ int incoming_sync_named(struct incoming *in)
 
 int incoming_sync_link(struct incoming *in, const struct record *r, const char *target)
 {
-    enum record_code code = place_link(&in->sync, &in->part, in->destination, in->name, target, r);
+    enum record_code code;
 
+    part_file_rest(&in->part);
+    code = place_link(&in->sync, &in->part, in->destination, in->name, target, r);
     return sync_note(in, SYNC_SEEN) < 0 ? -ENOMEM : incoming_result(in, code, 0);
 }
 
 int incoming_sync_hard(struct incoming *in, const struct record *r)
 {
-    enum record_code code = hard_place(&in->sync, &in->part, in->destination, in->name, r);
+    enum record_code code;
 
+    part_file_rest(&in->part);
+    code = hard_place(&in->sync, &in->part, in->destination, in->name, r);
     return sync_note(in, SYNC_SEEN) < 0 ? -ENOMEM : incoming_result(in, code, 0);
 }
 

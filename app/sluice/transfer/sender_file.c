@@ -73,7 +73,7 @@ static bool file_announce(struct sender *s, enum record_type type, uint16_t flag
 static void file_start(struct sender *s, const struct tree_entry *e, bool resume, uint64_t link)
 {
     struct tree_entry now = *e;
-    int err = e->walked ? source_open_below(&s->source, e->dir_fd, e->below)
+    int err = e->walked ? source_open_below(&s->source, e->dir, e->below)
                         : source_open(&s->source, e->path);
 
     if (err < 0) {

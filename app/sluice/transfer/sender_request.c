@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "sluice/files/name.h"
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
 
@@ -81,16 +80,12 @@ static int attributes_open(const struct tree_entry *e)
 {
     const int flags = O_PATH | O_CLOEXEC;
     const char *base = e->path;
-    int fd, parent_fd = e->walked ? name_parent(e->dir_fd, e->below, &base, NULL) : AT_FDCWD;
+    int fd, parent_fd = e->walked ? name_dir_parent(e->dir, e->below, &base, NULL) : AT_FDCWD;
 
     if (e->walked && parent_fd < 0)
         return parent_fd;
     fd = openat(parent_fd, base, flags | (e->walked || e->kind == TREE_LINK ? O_NOFOLLOW : 0));
-    if (fd < 0)
-        fd = -errno;
-    if (e->walked)
-        close(parent_fd);
-    return fd;
+    return fd < 0 ? -errno : fd;
 }
 
 void sender_attributes(struct sender *s, const struct tree_entry *e, int fd, uint64_t link,

@@ -92,3 +92,39 @@ TEST(Name, AFileInTheWay)
     f.write("file", "x");
     EXPECT_EQ(name_parent(f.fd, "file/x", &base, &made), -ENOTDIR);
 }
+
+/* A directory stays open for the names that follow each other in it, and for no others. */
+TEST(Name, DirectoryOfTheLastName)
+{
+    struct made_dirs made = {};
+    struct name_dir dir = {};
+    Folder f;
+    const char *base;
+    struct stat a, b;
+
+    dir.root_fd = f.fd;
+    dir.fd = -1;
+    EXPECT_EQ(name_dir_parent(&dir, "plain", &base, nullptr), f.fd);
+    EXPECT_STREQ(base, "plain");
+    int fd = name_dir_parent(&dir, "x/y/z", &base, &made);
+    ASSERT_GE(fd, 0);
+    EXPECT_STREQ(base, "z");
+    EXPECT_EQ(made.n, 2u);
+    std::filesystem::rename(f.at("x"), f.at("moved"));
+    EXPECT_EQ(name_dir_parent(&dir, "x/y/other", &base, nullptr), fd);
+    EXPECT_STREQ(base, "other");
+    for (const char *other : {"y/y/z", "x/yy/z", "x/z", "x/y/z/z"}) {
+        ASSERT_GE(name_dir_parent(&dir, "moved/y/z", &base, nullptr), 0);
+        EXPECT_EQ(name_dir_parent(&dir, other, &base, nullptr), -ENOENT) << other;
+        EXPECT_EQ(name_dir_parent(&dir, "x/y/z", &base, nullptr), -ENOENT) << "it was forgotten";
+    }
+    ASSERT_GE(name_dir_parent(&dir, "moved/y/z", &base, nullptr), 0);
+    EXPECT_EQ(name_dir_parent(&dir, "mowed/y/z", &base, nullptr), -ENOENT);
+    ASSERT_GE(name_dir_parent(&dir, "moved/y/z", &base, nullptr), 0);
+    ASSERT_EQ(fstat(dir.fd, &a), 0);
+    ASSERT_EQ(stat(f.at("moved/y").c_str(), &b), 0);
+    EXPECT_EQ(a.st_ino, b.st_ino);
+    name_dir_close(&dir);
+    EXPECT_EQ(dir.fd, -1);
+    EXPECT_EQ(fcntl(fd, F_GETFD), -1) << "a descriptor was left open";
+}

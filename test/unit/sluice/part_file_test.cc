@@ -108,12 +108,58 @@ TEST_F(Part, NothingHasTheNameBeforeItIsWhole)
     ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
     ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
     EXPECT_EQ(folder.read("x"), "old");
-    EXPECT_EQ(folder.count(), 2u);
-    EXPECT_EQ(std::string(part.temporary.text).rfind(".x.part-", 0), 0u) << part.temporary.text;
+    EXPECT_EQ(folder.count(), 1u) << "a short file has no name before";
     struct record e = end("new");
     ASSERT_EQ(part_file_finish(&part, &e), RECORD_OK);
     EXPECT_EQ(folder.read("x"), "new");
     EXPECT_EQ(folder.count(), 1u);
+}
+
+/* One that could be resumed has a name by which it is found, and so has one of any length. */
+TEST_F(Part, LongFilesHaveATemporaryName)
+{
+    for (bool unknown : {false, true}) {
+        offer.size = unknown ? 0 : RECORD_CHUNK_BYTES;
+        offer.flags = unknown ? RECORD_SIZE_UNKNOWN : 0;
+        ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
+        EXPECT_EQ(folder.count(), 1u);
+        EXPECT_EQ(std::string(part.temporary.text).rfind(".x.part-", 0), 0u) << part.temporary.text;
+        EXPECT_TRUE(std::filesystem::exists(folder.at(part.temporary.text)));
+        part_file_discard(&part);
+        EXPECT_EQ(folder.count(), 0u);
+    }
+}
+
+/* What appears while a short file is received stays, unless it may be replaced. */
+TEST_F(Part, ShortFilesReplaceOnlyWhatTheyMay)
+{
+    for (bool overwrite : {false, true}) {
+        destination.overwrite = overwrite;
+        offer.size = 3;
+        ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
+        ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
+        folder.write("x", "other");
+        struct record e = end("new");
+        EXPECT_EQ(part_file_finish(&part, &e), overwrite ? RECORD_OK : RECORD_EXISTS);
+        EXPECT_EQ(folder.read("x"), overwrite ? "new" : "other");
+        EXPECT_EQ(folder.count(), 1u);
+        unlink(folder.at("x").c_str());
+    }
+}
+
+/* A directory of which files were received, and that something else has replaced since. */
+TEST_F(Part, TheDirectoryIsLookedUpAgainAfterARest)
+{
+    Folder outside;
+
+    ASSERT_EQ(put("d/a", "a"), RECORD_OK);
+    std::filesystem::rename(folder.at("d"), folder.at("moved"));
+    ASSERT_EQ(symlink(outside.path.c_str(), folder.at("d").c_str()), 0);
+    ASSERT_EQ(put("d/b", "b"), RECORD_OK);
+    EXPECT_EQ(folder.read("moved/b"), "b") << "the directory is the one that was opened";
+    part_file_rest(&part);
+    EXPECT_EQ(put("d/c", "c"), RECORD_IN_THE_WAY);
+    EXPECT_EQ(outside.count(), 0u);
 }
 
 TEST_F(Part, WrongHashLeavesNothing)
@@ -143,6 +189,7 @@ TEST_F(Part, WrongSizeLeavesNothing)
 
 TEST_F(Part, DiscardedLeavesNothing)
 {
+    offer.size = RECORD_CHUNK_BYTES;
     ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
     EXPECT_EQ(folder.count(), 1u);
     part_file_discard(&part);

@@ -131,15 +131,20 @@ TEST_F(Source, NoLinkIsFollowedBelowTheDirectoryThatWasNamed)
     struct tree_entry e;
     ASSERT_TRUE(tree_next(tree, &e));
     ASSERT_STREQ(e.name, "tree/dir/secret");
-    EXPECT_EQ(source_open_below(&source, e.dir_fd, e.below), 0);
+    EXPECT_EQ(source_open_below(&source, e.dir, e.below), 0);
     EXPECT_TRUE(read_all(4u << 20) == content);
     expect_digest();
     std::filesystem::rename(folder.at("tree/dir"), folder.at("tree/moved"));
     ASSERT_EQ(symlink("..", folder.at("tree/dir").c_str()), 0);
-    int err = source_open_below(&source, e.dir_fd, e.below);
+    folder.write("tree/secret", "another");
+    folder.write("tree/moved/secret", "still mine");
+    EXPECT_EQ(source_open_below(&source, e.dir, e.below), 0);
+    EXPECT_EQ(source.size, 10u) << "of the directory that the walk has found";
+    name_dir_close(e.dir);
+    int err = source_open_below(&source, e.dir, e.below);
     EXPECT_TRUE(err == -ENOTDIR || err == -ELOOP) << err;
     EXPECT_EQ(unlink(folder.at("tree/dir").c_str()), 0);
-    EXPECT_EQ(source_open_below(&source, e.dir_fd, e.below), -ENOENT); /* and none is made */
+    EXPECT_EQ(source_open_below(&source, e.dir, e.below), -ENOENT); /* and none is made */
     EXPECT_FALSE(std::filesystem::exists(folder.at("tree/dir")));
     tree_close(tree);
 }
@@ -151,8 +156,11 @@ TEST_F(Source, WhatAWalkFoundMustStillBeAFile)
     ASSERT_EQ(symlink("file", folder.at("link").c_str()), 0);
     ASSERT_EQ(mkfifo(folder.at("pipe").c_str(), 0600), 0);
     ASSERT_EQ(mkdir(folder.at("dir").c_str(), 0755), 0);
-    EXPECT_EQ(source_open_below(&source, folder.fd, "file"), 0);
-    EXPECT_EQ(source_open_below(&source, folder.fd, "link"), -ELOOP);
-    EXPECT_EQ(source_open_below(&source, folder.fd, "pipe"), -ESTALE);
-    EXPECT_EQ(source_open_below(&source, folder.fd, "dir"), -EISDIR);
+    struct name_dir dir = {};
+    dir.root_fd = folder.fd;
+    dir.fd = -1;
+    EXPECT_EQ(source_open_below(&source, &dir, "file"), 0);
+    EXPECT_EQ(source_open_below(&source, &dir, "link"), -ELOOP);
+    EXPECT_EQ(source_open_below(&source, &dir, "pipe"), -ESTALE);
+    EXPECT_EQ(source_open_below(&source, &dir, "dir"), -EISDIR);
 }
