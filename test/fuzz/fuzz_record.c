@@ -46,6 +46,7 @@ struct run {
     uint64_t file, at, asked;
     struct digest *digest;
     /* as libsluice knows it */
+    uint32_t n_allocated;
     uint64_t sending[RESULT_QUEUE_SLOTS];
     uint32_t n_sending;
     bool shutting;
@@ -59,6 +60,7 @@ static char folder[FUZZ_FOLDER_MAX]; /* holds nothing but "in", the destination 
 
 #define CONN ((struct sluice_conn *)&run)
 
+void *__wrap_sluice_alloc(struct sluice *s, uint64_t len_bytes);
 int __wrap_sluice_accept(struct sluice *s, uint16_t port, uint32_t channel, uint64_t user,
                          struct sluice_conn **conn);
 int __wrap_sluice_recv(struct sluice_conn *c, void *data, uint64_t len, uint64_t user);
@@ -73,6 +75,23 @@ int __wrap_result_queue_add(struct result_queue *a, uint64_t file, enum record_c
                             uint64_t size, const char *message);
 int __real_result_queue_add(struct result_queue *a, uint64_t file, enum record_code code,
                             uint64_t size, const char *message);
+
+/* Every input asks for the same: results, and a buffer for each slot. */
+void *__wrap_sluice_alloc(struct sluice *s, uint64_t len_bytes)
+{
+    static struct {
+        uint64_t len_bytes;
+        void *memory;
+    } made[1 + SLOTS];
+    uint32_t i = run.n_allocated++;
+
+    CHECK(i < 1 + SLOTS && (made[i].memory == NULL || made[i].len_bytes == len_bytes));
+    made[i].len_bytes = len_bytes;
+    if (made[i].memory == NULL)
+        made[i].memory = calloc(1, len_bytes);
+    CHECK(made[i].memory != NULL);
+    return made[i].memory;
+}
 
 int __wrap_sluice_accept(struct sluice *s, uint16_t port, uint32_t channel, uint64_t user,
                          struct sluice_conn **conn)
@@ -487,11 +506,11 @@ static void work(void)
 static void request_send(void)
 {
     struct incoming *r = &run.receiver;
-    uint32_t slot = (r->head + r->n_ready) % SLOTS;
+    uint32_t i = r->buffer[(r->head + r->n_ready) % BUFFERS_MAX];
 
     if (r->posted > 0) {
-        memcpy(r->memory + (uint64_t)slot * PACK_BYTES + PACK_FIRST, run.request, run.len);
-        complete(SLUICE_OP_RECV, slot, run.len, 0);
+        memcpy(r->buffers.at[i] + PACK_FIRST, run.request, run.len);
+        complete(SLUICE_OP_RECV, i, run.len, 0);
         work();
     }
     run.len = 0;
@@ -597,22 +616,20 @@ static void destination_make(struct destination *k, uint8_t how, const char *ins
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static uint8_t *memory;
+    static bool made;
     struct incoming *r = &run.receiver;
     char inside[FUZZ_FOLDER_MAX + 3];
     uint8_t how;
 
-    if (memory == NULL) {
+    if (!made)
         folder_make();
-        memory = calloc(1, incoming_bytes(SLOTS));
-        CHECK(memory != NULL);
-    }
+    made = true;
     run = (struct run){.in = {data, data + size}, .digest = digest_create()};
     CHECK(run.digest != NULL);
     snprintf(inside, sizeof inside, "%s/in", folder);
     how = input_u8(&run.in);
     destination_make(&run.destination, how, inside);
-    CHECK(incoming_init(r, (struct sluice *)&run, &run.destination, SLOTS, memory) == 0);
+    CHECK(incoming_init(r, (struct sluice *)&run, &run.destination, SLOTS) == 0);
     if (how & 0x10)
         sync_make(how);
     CHECK(incoming_accept(r, 7, 0) == 0);

@@ -14,10 +14,10 @@
 #include "sluice/cp/rsh.h"
 #include "sluice/cp/server.h"
 #include "sluice/files/name.h"
+#include "sluice/request/buffers.h"
 #include "sluice/say.h"
 
-#define OWN_WORDS   4 /* behind those of --rsh: host, program, "cp", "--server" */
-#define BUFFERS_MAX 64
+#define OWN_WORDS 4 /* behind those of --rsh: host, program, "cp", "--server" */
 
 const char command_cp_help[] =
     "usage: sluice cp [OPTION...] SRC... DST\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packs records into one request. */
-#include "sluice/transfer/pack.h"
+#include "sluice/request/pack.h"
 
 #include <string.h>
 

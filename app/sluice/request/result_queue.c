@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Records for the sender. */
-#include "sluice/transfer/result_queue.h"
+#include "sluice/request/result_queue.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,26 +10,22 @@
 #include "sluice/loop.h"
 #include "sluice/say.h"
 
-/* `user` of submissions: a receive's slot, or one of these. */
+#define BEGIN_BUFFERS 2
+
+/* `user` of submissions: a receive's buffer, or one of these. */
 enum {
     USER_ANSWER = 1000, /* + slot of the result queue */
     USER_ACCEPT = 2000,
     USER_SHUTDOWN,
 };
 
-uint64_t incoming_bytes(uint32_t n_slots)
-{
-    return (uint64_t)n_slots * PACK_BYTES + RESULT_QUEUE_BYTES;
-}
-
 int incoming_init(struct incoming *in, struct sluice *session, struct destination *destination,
-                  uint32_t n_slots, uint8_t *memory)
+                  uint32_t n_slots)
 {
     memset(in, 0, sizeof *in);
     in->session = session;
     in->destination = destination;
-    in->n_slots = n_slots;
-    in->memory = memory;
+    buffers_init(&in->buffers, session, n_slots);
     basis_init(&in->basis);
     return part_file_init(&in->part);
 }
@@ -45,27 +41,54 @@ void incoming_fini(struct incoming *in)
     summary_fini(&in->summary);
 }
 
-static uint8_t *incoming_slot(const struct incoming *in, uint32_t i)
+/* The request at the head. */
+static const uint8_t *incoming_request(const struct incoming *in)
 {
-    return in->memory + (uint64_t)i * PACK_BYTES + PACK_FIRST;
+    return in->buffers.at[in->buffer[in->head]] + PACK_FIRST;
 }
 
-/* Submits a receive into the first free slot. 0 or a negative errno. */
+/* Submits a receive into each free buffer. 0 or a negative errno. */
 static int incoming_post(struct incoming *in)
 {
-    uint32_t i = (in->head + in->n_ready + in->posted) % in->n_slots;
-    int err = sluice_recv(in->conn, incoming_slot(in, i), RECORD_REQUEST_MAX, i);
+    int i, err = 0;
 
-    if (err == 0)
-        in->posted++;
+    while (err == 0 && (i = buffers_take(&in->buffers)) >= 0) {
+        err =
+            sluice_recv(in->conn, in->buffers.at[i] + PACK_FIRST, RECORD_REQUEST_MAX, (uint64_t)i);
+        if (err < 0) {
+            buffers_give(&in->buffers, (uint32_t)i);
+        } else {
+            in->buffer[(in->head + in->n_ready + in->posted) % BUFFERS_MAX] = (uint8_t)i;
+            in->posted++;
+        }
+    }
     return err;
+}
+
+/* Makes the memory with which a connection begins: two requests can be on the way. 0 or a negative
+ * errno. */
+static int incoming_memory(struct incoming *in)
+{
+    uint8_t *results = in->results.memory;
+    int err = 0;
+
+    if (results == NULL)
+        results = sluice_alloc(in->session, RESULT_QUEUE_BYTES);
+    if (results == NULL)
+        return -errno;
+    result_queue_init(&in->results, results);
+    while (err == 0 && in->buffers.n < BEGIN_BUFFERS && in->buffers.n < in->buffers.most)
+        err = buffers_grow(&in->buffers);
+    buffers_give_all(&in->buffers);
+    return in->buffers.n > 0 ? 0 : err;
 }
 
 int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel)
 {
-    uint32_t i;
-    int err = summary_init(&in->summary, false);
+    int err = incoming_memory(in);
 
+    if (err == 0)
+        err = summary_init(&in->summary, false);
     if (err < 0)
         return err;
     in->channel = channel;
@@ -80,9 +103,8 @@ int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel)
     in->part.made.n = 0;
     in->no_more = in->peer_ended = false;
     in->status = in->code = 0;
-    result_queue_init(&in->results, in->memory + (uint64_t)in->n_slots * PACK_BYTES);
     err = sluice_accept(in->session, port, channel, USER_ACCEPT, &in->conn);
-    for (i = 0; i < in->n_slots && err == 0; i++)
+    if (err == 0)
         err = incoming_post(in);
     if (err < 0 && in->conn != NULL)
         sluice_conn_close(in->conn);
@@ -125,6 +147,20 @@ static void incoming_note_owner(struct incoming *in)
     }
 }
 
+/* A full request has come, so the sender has more: it may have more of them on the way. */
+static void incoming_widen(struct incoming *in, uint64_t len_bytes)
+{
+    int err;
+
+    if (len_bytes <= RECORD_REQUEST_MAX / 2 || in->status != 0 || in->no_more)
+        return;
+    (void)!buffers_grow(
+        &in->buffers); /* without memory for more, those that there are have to do */
+    err = incoming_post(in);
+    if (err < 0)
+        incoming_broken(in, err);
+}
+
 void incoming_complete(struct incoming *in, const struct sluice_completion *c)
 {
     switch (c->op) {
@@ -138,8 +174,9 @@ void incoming_complete(struct incoming *in, const struct sluice_completion *c)
         in->posted--;
         in->proved |= c->status == 0 || c->status == -ENODATA || c->status == -EMSGSIZE;
         if (c->status == 0) {
-            in->len[(in->head + in->n_ready) % in->n_slots] = c->len;
+            in->len[(in->head + in->n_ready) % BUFFERS_MAX] = c->len;
             in->n_ready++;
+            incoming_widen(in, c->len);
         } else if (c->status == -ENODATA) {
             in->no_more = true;
         }
@@ -187,7 +224,7 @@ static void incoming_refused(struct incoming *in, int err, const char *why)
  * connection ends. */
 static uint64_t incoming_step(struct incoming *in)
 {
-    const uint8_t *at = incoming_slot(in, in->head) + in->at_bytes;
+    const uint8_t *at = incoming_request(in) + in->at_bytes;
     const char *why;
     struct record r;
     int err = record_decode(at, in->len[in->head] - in->at_bytes, &r, &why);
@@ -208,7 +245,8 @@ static void incoming_pass(struct incoming *in)
     int err;
 
     in->at_bytes = 0;
-    in->head = (in->head + 1) % in->n_slots;
+    buffers_give(&in->buffers, in->buffer[in->head]);
+    in->head = (in->head + 1) % BUFFERS_MAX;
     in->n_ready--;
     err = in->no_more || in->status != 0 ? 0 : incoming_post(in);
     if (err < 0)
@@ -248,7 +286,7 @@ int incoming_join(struct incoming *in)
 
     if (in->n_ready == 0)
         return 0;
-    if (record_decode(incoming_slot(in, in->head), in->len[in->head], &r, &why) < 0 ||
+    if (record_decode(incoming_request(in), in->len[in->head], &r, &why) < 0 ||
         r.type != RECORD_TOKEN || !copy_proves(in->copy, r.hash))
         return -EACCES;
     in->at_bytes = RECORD_HEADER_BYTES;

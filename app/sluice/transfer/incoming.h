@@ -3,9 +3,9 @@
  * One sender, as the receiver sees it: its connection, the requests that arrived, the file being
  * written, the RESULTs to be sent back.
  *
- * The n_slots slots are a ring, one request each. From `head` on there are n_ready slots whose
- * request has arrived and waits to be read, then `posted` slots with a receive submitted. Nothing
- * that a sender writes is trusted: a breach of the protocol ends the connection, a refusal of the
+ * The places of a ring have a buffer each. From `head` on there are n_ready places whose request
+ * has arrived and waits to be read, then `posted` places with a receive submitted. Nothing that a
+ * sender writes is trusted: a breach of the protocol ends the connection, a refusal of the
  * file system ends only the file.
  */
 #ifndef SLUICE_COMMAND_INCOMING_H
@@ -17,12 +17,11 @@
 #include "sluice/delta/basis.h"
 #include "sluice/files/part_file.h"
 #include "sluice/report/summary.h"
+#include "sluice/request/buffers.h"
+#include "sluice/request/pack.h"
+#include "sluice/request/result_queue.h"
 #include "sluice/sync/sync.h"
 #include "sluice/transfer/copy.h"
-#include "sluice/transfer/pack.h"
-#include "sluice/transfer/result_queue.h"
-
-#define INCOMING_SLOTS_MAX 64
 
 enum incoming_state {
     INCOMING_IDLE,    /* no connection */
@@ -40,10 +39,11 @@ struct incoming {
     bool quiet;              /* no notes; set by receiver.c */
     uint32_t channel;
 
-    uint8_t *memory; /* slots, then the memory of results */
-    uint32_t n_slots, head, n_ready, posted;
-    uint64_t len[INCOMING_SLOTS_MAX]; /* bytes of the request in each slot */
-    uint64_t at_bytes;                /* of the request in slot `head`, how many have been read */
+    struct buffers buffers;
+    uint32_t head, n_ready, posted;
+    uint8_t buffer[BUFFERS_MAX]; /* that of each place */
+    uint64_t len[BUFFERS_MAX];   /* bytes of the request in each place */
+    uint64_t at_bytes;           /* of the request at `head`, how many have been read */
 
     struct part_file part;
     struct sync sync;   /* sync.options is set by receiver.c */
@@ -70,10 +70,9 @@ struct incoming {
     struct summary summary;
 };
 
-/* Bytes of memory from sluice_alloc() that incoming_init() takes. */
-uint64_t incoming_bytes(uint32_t n_slots);
+/* n_slots: at most so many requests are received at the same time. 0 or -ENOMEM. */
 int incoming_init(struct incoming *in, struct sluice *session, struct destination *destination,
-                  uint32_t n_slots, uint8_t *memory);
+                  uint32_t n_slots);
 void incoming_fini(struct incoming *in);
 
 /* Submits an accept with its receives. 0 or a negative errno. */

@@ -99,8 +99,8 @@ int incoming_sync_received(struct incoming *in, const struct stat *st)
     return sync_place(in, st);
 }
 
-/* A directory, a link or another name may take the place of the directory of the last file, which is
- * forgotten before. */
+/* A directory, a link or another name may take the place of the directory of the last file, which
+ * is forgotten before. */
 
 int incoming_sync_directory(struct incoming *in, const struct record *r)
 {

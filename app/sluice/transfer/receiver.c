@@ -69,7 +69,6 @@ static struct incoming *receiver_inlet(struct receiver *r)
 {
     uint32_t i, slots = r->options->slots, depth = sluice_depth(r->loop.session);
     struct incoming *in;
-    uint8_t *memory;
 
     for (i = 0; i < r->n_senders; i++) {
         if (r->senders[i]->state == INCOMING_IDLE)
@@ -78,13 +77,9 @@ static struct incoming *receiver_inlet(struct receiver *r)
     if (r->n_senders == RECEIVER_INCOMING_MAX)
         return NULL;
     slots = slots < depth ? slots : depth;
-    memory = sluice_alloc(r->loop.session, incoming_bytes(slots));
-    if (memory == NULL)
-        return NULL;
     in = malloc(sizeof *in);
-    if (in == NULL || incoming_init(in, r->loop.session, &r->destination, slots, memory) < 0) {
+    if (in == NULL || incoming_init(in, r->loop.session, &r->destination, slots) < 0) {
         free(in);
-        sluice_free(r->loop.session, memory);
         return NULL;
     }
     in->copy = r->options->copy;

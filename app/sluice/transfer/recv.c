@@ -93,7 +93,7 @@ static int recv_option(struct receiver_options *o, char **argv, int opt)
         o->senders = (uint32_t)n;
         break;
     case OPT_BUFFERS:
-        code = options_number("--buffers", 1, INCOMING_SLOTS_MAX, &n);
+        code = options_number("--buffers", 1, BUFFERS_MAX, &n);
         o->slots = (uint32_t)n;
         break;
     case OPT_OVERWRITE:

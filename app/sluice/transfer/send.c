@@ -84,7 +84,7 @@ static int send_options(struct sender_options *o, int argc, char **argv)
             code = allowance_option(&o->allowance, opt);
             break;
         case OPT_BUFFERS:
-            code = options_number("--buffers", 1, SENDER_SLOTS_MAX, &n);
+            code = options_number("--buffers", 1, BUFFERS_MAX, &n);
             o->slots = (uint32_t)n;
             break;
         case OPT_GO_BACK_N:

@@ -16,7 +16,7 @@
 #define TAKE_NS     100000
 #define RETRY_NS    200000000u /* between two attempts to reach a receiver */
 
-/* `user` of submissions: a request's slot, or one of these. */
+/* `user` of submissions: a request's buffer, or one of these. */
 enum {
     USER_ANSWER = 1000, /* + index */
     USER_CONNECT = 2000,
@@ -25,7 +25,7 @@ enum {
 
 static uint8_t *sender_answer(const struct sender *s, uint32_t i)
 {
-    return s->memory + (uint64_t)s->n_slots * PACK_BYTES + (uint64_t)i * RECORD_ANSWER_MAX;
+    return s->answers + (uint64_t)i * RECORD_ANSWER_MAX;
 }
 
 static void sender_listen(struct sender *s, uint32_t i)
@@ -49,7 +49,7 @@ static void sender_completion(struct sender *s, const struct sluice_completion *
     bool answer = c->op == SLUICE_OP_RECV && c->status == 0;
 
     if (c->op == SLUICE_OP_SEND) {
-        s->busy[c->user] = false;
+        buffers_give(&s->buffers, (uint32_t)c->user);
         s->in_flight--;
     }
     if (c->op == SLUICE_OP_RECV)
@@ -263,14 +263,12 @@ static int sender_await(struct sender *s)
 static int sender_open(struct sender *s)
 {
     const struct sender_options *o = s->options;
-    uint64_t need;
+    uint32_t depth = sluice_depth(s->loop.session);
     int code;
 
-    s->n_slots =
-        o->slots < sluice_depth(s->loop.session) ? o->slots : sluice_depth(s->loop.session);
-    need = (uint64_t)s->n_slots * PACK_BYTES + (uint64_t)SENDER_ANSWERS * RECORD_ANSWER_MAX;
-    s->memory = sluice_alloc(s->loop.session, need);
-    if (s->memory == NULL)
+    buffers_init(&s->buffers, s->loop.session, o->slots < depth ? o->slots : depth);
+    s->answers = sluice_alloc(s->loop.session, (uint64_t)SENDER_ANSWERS * RECORD_ANSWER_MAX);
+    if (s->answers == NULL || buffers_grow(&s->buffers) < 0)
         return say_error(SAY_RESOURCE, "%s", sluice_error(s->loop.session));
     code = sender_connect(s);
     return code == SAY_OK && o->wait_ns > 0 ? sender_await(s) : code;
@@ -310,7 +308,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
     if (s->code == SAY_OK)
         s->code = sender_open(s);
     if (s->conn != NULL) {
-        limits_open(&s->limits, true, (uint64_t)s->n_slots * PACK_BYTES);
+        limits_open(&s->limits, true, (uint64_t)s->buffers.most * PACK_BYTES);
         s->limits.own_Bps = s->limit_Bps;
         if (s->status == 0)
             sender_loop(s);

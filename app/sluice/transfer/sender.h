@@ -33,14 +33,14 @@
 #include "sluice/report/limit.h"
 #include "sluice/report/progress.h"
 #include "sluice/report/summary.h"
+#include "sluice/request/buffers.h"
+#include "sluice/request/pack.h"
 #include "sluice/say.h"
 #include "sluice/sync/sync.h"
 #include "sluice/transfer/copy.h"
-#include "sluice/transfer/pack.h"
 
-#define SENDER_SLOTS_MAX 64
-#define SENDER_ANSWERS   4 /* receives posted for what the receiver says */
-#define SENDER_ASKS_MAX  4096
+#define SENDER_ANSWERS  4 /* receives posted for what the receiver says */
+#define SENDER_ASKS_MAX 4096
 
 struct sender_options {
     struct options common;
@@ -122,10 +122,10 @@ struct sender {
     const struct sender_options *options;
     struct sluice_conn *conn;
 
-    uint8_t *memory;             /* slots of requests, then memory for answers */
-    bool busy[SENDER_SLOTS_MAX]; /* the slot's request is in flight: the daemon reads it */
-    uint32_t n_slots, in_flight;
-    int slot; /* the slot whose request is being filled; -1: none */
+    struct buffers buffers; /* of requests */
+    uint8_t *answers;       /* memory for what the receiver tells */
+    uint32_t in_flight;
+    int slot; /* the buffer whose request is being filled; -1: none */
     struct pack pack;
 
     int path; /* index in options->paths of the path being sent */

@@ -252,7 +252,7 @@ class Attributed : public testing::Test
         destination.stream_fd = -1;
         destination.sync = destination.overwrite = true;
         say_divert([](void *, bool, const char *) {}, nullptr);
-        ASSERT_EQ(incoming_init(&in, nullptr, &destination, 1, nullptr), 0);
+        ASSERT_EQ(incoming_init(&in, nullptr, &destination, 1), 0);
         ASSERT_EQ(summary_init(&in.summary, false), 0);
         strcpy(in.part.owner, "copy b");
         in.sync.options = &options;

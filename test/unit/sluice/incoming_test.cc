@@ -25,7 +25,7 @@ class Incoming : public testing::Test
         destination.kind = DESTINATION_DIR;
         destination.dir_fd = folder.fd;
         destination.stream_fd = -1;
-        ASSERT_EQ(incoming_init(&in, nullptr, &destination, 1, nullptr), 0);
+        ASSERT_EQ(incoming_init(&in, nullptr, &destination, 1), 0);
         ASSERT_EQ(summary_init(&in.summary, false), 0);
         strcpy(in.part.owner, "peer b");
     }
@@ -474,14 +474,15 @@ class Broken : public Incoming
     {
         Incoming::SetUp();
         memory.resize(PACK_BYTES);
-        in.memory = memory.data();
+        in.buffers.at[0] = memory.data();
+        in.buffers.n = 1;
         in.state = INCOMING_OPEN;
         in.served = true;
         in.status = -ECONNRESET;
     }
     void arrives(const std::vector<struct record> &records, const std::string &data = "")
     {
-        uint8_t *at = in.memory + PACK_FIRST;
+        uint8_t *at = memory.data() + PACK_FIRST;
 
         for (struct record r : records) {
             if (r.type == RECORD_OFFER || r.type == RECORD_ASK)
@@ -490,7 +491,7 @@ class Broken : public Incoming
             memcpy(at + RECORD_HEADER_BYTES, data.data(), r.len_bytes);
             at += RECORD_HEADER_BYTES + r.len_bytes;
         }
-        in.len[0] = (uint64_t)(at - in.memory) - PACK_FIRST;
+        in.len[0] = (uint64_t)(at - memory.data()) - PACK_FIRST;
         in.n_ready = 1;
     }
 

@@ -39,7 +39,7 @@ class Sync : public testing::Test
         options.itemize = true;
         options.context = &lines;
         options.say = [](void *context, const char *line) { ((Lines *)context)->push_back(line); };
-        ASSERT_EQ(incoming_init(&in, nullptr, &destination, 1, nullptr), 0);
+        ASSERT_EQ(incoming_init(&in, nullptr, &destination, 1), 0);
         ASSERT_EQ(summary_init(&in.summary, false), 0);
         strcpy(in.part.owner, "copy b");
         in.sync.options = &options;
