@@ -66,10 +66,12 @@ def gtest_failures(text: str) -> list[str]:
 
 def show_failure(name: str, text: str, out: TextIO = sys.stderr) -> None:
     """Shows the ends of the first cases that failed, since a program may print much after them. If no case
-    failed, shows the end of the output."""
+    failed, shows the end of what it printed besides the names of cases."""
     print(f"---- {name}", file=out)
-    for said in gtest_failures(text)[:CASES_SHOWN] or [text]:
-        lines = [x for x in said.splitlines() if not x.startswith(("[       OK", "ok "))]
+    failures = gtest_failures(text)
+    of_no_use = ("[       OK", "ok ") if failures else ("[ RUN", "[       OK", "[----", "[====", "ok ")
+    for said in failures[:CASES_SHOWN] or [text]:
+        lines = [x for x in said.splitlines() if x.strip() and not x.startswith(of_no_use)]
         for line in lines[-LINES_SHOWN:]:
             print(f"     {line}", file=out)
 

@@ -110,6 +110,9 @@ CASES: dict[str, Case] = {
         "unit", {"meson": meson("[ RUN      ] A.e\na.cc:1: Failure\nactual: 3\n[  FAILED  ] A.e (0 ms)\n" +
                                 PASSED + "noise\n" * 200, "FAIL", "exit 1")}, {}, 1,
         r"\n +a.cc:1: Failure\n +actual: 3\n(.*\n)*1 passed, 1 failed\n$"),
+    "what a sanitizer said of cases that passed is shown, without their names": (
+        "unit", {"meson": meson("[==========] Running\nWARNING: a data race\n" + PASSED * 200, "FAIL", "exit 1")}, {}, 1,
+        r"---- a \(FAIL\)\n +WARNING: a data race\n(.*\n)*200 passed, 1 failed\n$"),
     "meson test is killed between two programs": (
         "unit", {"meson": meson(PASSED, "OK", "kill -9 $$")}, {}, 1, r"\n1 passed, 1 failed\n$"),
     "meson test is killed before the first": (
