@@ -103,7 +103,8 @@ int remove_entry(const struct remove_rules *rules, int dir_fd, const char *base,
 int remove_directory(const struct remove_rules *rules, int dir_fd, const char *base,
                      const char *path)
 {
-    int err = rules != NULL ? remove_content(rules, dir_fd, base, path) : 0;
+    bool stays = rules != NULL && rules->keep != NULL && rules->keep(rules->context, path, true);
+    int err = stays ? -ENOTEMPTY : rules != NULL ? remove_content(rules, dir_fd, base, path) : 0;
 
     if (err < 0 || (rules != NULL && rules->dry_run))
         return err;

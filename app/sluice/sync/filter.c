@@ -151,3 +151,16 @@ bool filter_excludes(const struct filter *f, const char *name, bool directory)
     }
     return false;
 }
+
+bool filter_hides(const struct filter *f, const char *name, bool directory)
+{
+    char above[RECORD_NAME_MAX + 1];
+    const char *slash = f != NULL ? strchr(name, '/') : NULL;
+
+    for (; slash != NULL; slash = strchr(slash + 1, '/')) {
+        snprintf(above, sizeof above, "%.*s", (int)(slash - name), name);
+        if (filter_excludes(f, above, true))
+            return true;
+    }
+    return filter_excludes(f, name, directory);
+}

@@ -42,5 +42,7 @@ const char *filter_option(struct filter *f, const char *pattern, bool include);
 int filter_read(struct filter *f, const char *path, bool include);
 /* Whether the name, relative to the top of the transfer, is excluded. f NULL: nothing is. */
 bool filter_excludes(const struct filter *f, const char *name, bool directory);
+/* Whether the name, or a directory that it is in, is excluded. */
+bool filter_hides(const struct filter *f, const char *name, bool directory);
 
 #endif

@@ -55,7 +55,9 @@ enum record_code place_begin(const struct sync *s, struct part_file *p, const st
 
     p->why[0] = 0;
     settle_look(p->settle, fd, base, there ? &st : NULL, r->mode);
-    if (!d->dry_run)
+    if (there && !S_ISDIR(st.st_mode) && filter_excludes(s->options->filter, name, false))
+        err = -EEXIST; /* a rule protects it, and not the directory */
+    else if (!d->dry_run)
         err = fd < 0 ? fd : begin_make(fd, base, there ? &st : NULL, r);
     if (fd >= 0)
         close(fd);

@@ -105,6 +105,9 @@ int incoming_result(struct incoming *in, enum record_code code, uint64_t size);
 void incoming_sync_begin(struct incoming *in);
 /* NULL, or why the record cannot come: what only a sync has, or what a dry run does not. */
 const char *incoming_sync_fault(const struct incoming *in, const struct record *r);
+/* Whether something of the name in->name takes part, by the rules and names that the receiver's
+ * user has given. */
+bool incoming_sync_takes(const struct incoming *in, bool directory);
 /* Says what becomes of the file that is asked about; its name is in->name. 0 or -ENOMEM. */
 int incoming_sync_asked(struct incoming *in, const struct record *r, bool whole);
 /* The offered file is in its place, as *st. 0 or -ENOMEM. */

@@ -33,6 +33,8 @@ static enum record_code incoming_name(struct incoming *in, const struct record *
     in->part.why[0] = 0;
     if (why == NULL && in->copy != NULL && !copy_asked(in->copy, in->name, r->type == RECORD_DIR))
         why = "it was not asked for";
+    if (why == NULL && !incoming_sync_takes(in, r->type == RECORD_DIR))
+        why = "it is excluded here";
     if (why == NULL)
         return RECORD_OK;
     snprintf(in->part.why, sizeof in->part.why, "%s", why);

@@ -46,6 +46,18 @@ const char *incoming_sync_fault(const struct incoming *in, const struct record *
     return NULL;
 }
 
+/* A sender keeps to the same rules, unless it is dishonest: then they protect what is here. */
+bool incoming_sync_takes(const struct incoming *in, bool directory)
+{
+    const struct sync_options *o = in->sync.options;
+
+    if (o == NULL)
+        return true;
+    if (o->chosen != NULL && !chosen_has(o->chosen, in->name, directory))
+        return false;
+    return in->name[0] == 0 || !filter_hides(o->filter, in->name, directory);
+}
+
 /* Notes that the sender has something of this name, which is to stay. 0 or -ENOMEM. */
 static int sync_note(struct incoming *in, enum sync_kind kind)
 {

@@ -504,6 +504,91 @@ TEST_F(Sync, WhatIsExcludedIsNotPruned)
     filter_fini(&f);
 }
 
+/* The receiver has the rules, too: a dishonest sender could otherwise replace what they protect. */
+TEST_F(Sync, WhatIsExcludedIsNotTaken)
+{
+    struct filter f = {};
+
+    for (const char *rule : {"- *.o", "- /own/", "+ *.c"})
+        ASSERT_EQ(filter_add(&f, rule), nullptr);
+    options.filter = &f;
+    ASSERT_EQ(mkdir(at("own").c_str(), 0755), 0);
+    for (const char *name : {"a.o", "own/f"})
+        folder.write(std::string("in/") + name, "mine");
+    EXPECT_EQ(give(RECORD_DIR, ".", RECORD_BEGIN), 0);
+    EXPECT_EQ(result(), (uint32_t)RECORD_OK);
+    for (const char *name : {"a.o", "own/f", "own/new", "own/d/f"}) {
+        EXPECT_EQ(give(RECORD_ASK, name, 0, 4), 0);
+        EXPECT_EQ(answer().flags, 0) << name;
+        EXPECT_EQ(give_file(name, "other"), 0);
+        EXPECT_EQ(result(), (uint32_t)RECORD_BAD_NAME) << name;
+        EXPECT_EQ(give_link(name, "/etc"), 0);
+        EXPECT_EQ(result(), (uint32_t)RECORD_BAD_NAME) << name;
+    }
+    for (const char *name : {"own", "own/d", "d.o"}) {
+        EXPECT_EQ(give(RECORD_DIR, name, RECORD_BEGIN), 0);
+        EXPECT_EQ(result(), (uint32_t)RECORD_BAD_NAME) << name;
+    }
+    EXPECT_EQ(folder.read("in/a.o"), "mine");
+    EXPECT_EQ(folder.read("in/own/f"), "mine");
+    EXPECT_EQ(std::distance(std::filesystem::recursive_directory_iterator(at("")), {}), 3);
+    EXPECT_EQ(give_file("a.c", "other"), 0);
+    EXPECT_EQ(result(), (uint32_t)RECORD_OK);
+    options.filter = nullptr;
+    filter_fini(&f);
+}
+
+/* Of --files-from, only these names are taken. */
+TEST_F(Sync, OnlyWhatIsChosenIsTaken)
+{
+    struct chosen c = {};
+
+    ASSERT_EQ(chosen_add(&c, "d/f"), nullptr);
+    options.chosen = &c;
+    folder.write("in/other", "mine");
+    EXPECT_EQ(give(RECORD_DIR, "d", RECORD_BEGIN), 0);
+    EXPECT_EQ(result(), (uint32_t)RECORD_OK);
+    EXPECT_EQ(give_file("d/f", "theirs"), 0);
+    EXPECT_EQ(result(), (uint32_t)RECORD_OK);
+    for (const char *name : {"other", "d/g", "d/f/x"}) {
+        EXPECT_EQ(give_file(name, "theirs"), 0);
+        EXPECT_EQ(result(), (uint32_t)RECORD_BAD_NAME) << name;
+    }
+    for (const char *name : {".", "e", "d/e"}) {
+        EXPECT_EQ(give(RECORD_DIR, name), 0);
+        EXPECT_EQ(result(), (uint32_t)RECORD_BAD_NAME) << name;
+    }
+    EXPECT_EQ(folder.read("in/other"), "mine");
+    options.chosen = nullptr;
+    chosen_fini(&c);
+}
+
+/* An excluded directory stays, though its rule says nothing of what is in it. So does an excluded
+ * file whose name a directory has that is not. */
+TEST_F(Sync, WhatIsExcludedIsNotInTheWay)
+{
+    struct filter f = {};
+
+    for (const char *rule : {"- own/", "+ d/", "- d"})
+        ASSERT_EQ(filter_add(&f, rule), nullptr);
+    options.filter = &f;
+    ASSERT_EQ(mkdir(at("own").c_str(), 0755), 0);
+    for (const char *name : {"own/f", "d"})
+        folder.write(std::string("in/") + name, "mine");
+    prunes();
+    EXPECT_EQ(give_file("own", "a file"), 0);
+    EXPECT_EQ(result(), (uint32_t)RECORD_IN_THE_WAY);
+    EXPECT_EQ(give_link("own", "/etc"), 0);
+    EXPECT_EQ(result(), (uint32_t)RECORD_IN_THE_WAY);
+    EXPECT_EQ(give(RECORD_DIR, "d", RECORD_BEGIN), 0);
+    EXPECT_EQ(result(), (uint32_t)RECORD_IN_THE_WAY);
+    EXPECT_EQ(folder.read("in/own/f"), "mine");
+    EXPECT_EQ(folder.read("in/d"), "mine");
+    EXPECT_EQ(std::distance(std::filesystem::recursive_directory_iterator(at("")), {}), 3);
+    options.filter = nullptr;
+    filter_fini(&f);
+}
+
 /* A link that takes the place of a directory after that was looked at. */
 TEST_F(Sync, NoLinkIsOpenedToRemoveWhatIsBehind)
 {
