@@ -117,6 +117,7 @@ static const struct fuzz_golden goldens[] = {
            LINK('d'), DONE('.'), ALL, SEND, SENT, NO_MORE),
     GOLDEN(SYNC | DELETE, OFFER(3), DATA(3), END, BEGIN('.'), DONE('.'), UNREAD, SEND, SENT,
            NO_MORE),
+    GOLDEN(SYNC | DELETE, OFFER(3), DATA(3), END, BEGIN('.'), DONE('.'), ALL, SEND, SENT, NO_MORE),
     GOLDEN(SYNC, OFFER(3), DATA(3), END, LINK('d'), NAMED('d', 1), DATA(1), END, DONE('l'), ALL,
            SEND, SENT, NO_MORE),
     GOLDEN(SYNC | DRY | DELETE, BEGIN('.'), ASK, LINK('l'), BEGIN('d'), DONE('d'), DONE('.'), ALL,

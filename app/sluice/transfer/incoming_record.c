@@ -48,6 +48,8 @@ static int incoming_offer(struct incoming *in, const struct record *r, const uin
     in->file = r->file;
     in->in_file = true;
     in->skipping = false;
+    if (code == RECORD_OK && in->sync.options != NULL && incoming_sync_named(in) < 0)
+        return -ENOMEM;
     if (code == RECORD_OK)
         code = part_file_open(&in->part, in->destination, in->name, r);
     in->telling = code == RECORD_OK && (r->flags & RECORD_RESUME) != 0;

@@ -589,6 +589,23 @@ TEST_F(Sync, WhatIsExcludedIsNotInTheWay)
     filter_fini(&f);
 }
 
+/* The sender found it after it had asked about the files of its directory. */
+TEST_F(Sync, WhatHasJustComeIsNotPruned)
+{
+    prunes();
+    folder.write("in/f", "old");
+    EXPECT_EQ(give(RECORD_DIR, ".", RECORD_BEGIN), 0);
+    EXPECT_EQ(give_file("f", "new"), 0);
+    EXPECT_EQ(result(), (uint32_t)RECORD_OK);
+    EXPECT_EQ(give(RECORD_OFFER, "g", RECORD_SIZE_UNKNOWN), 0);
+    EXPECT_EQ(give(RECORD_DROP_FILE, ""), 0);
+    EXPECT_EQ(give(RECORD_DIR, "."), 0);
+    EXPECT_EQ(give(RECORD_END_ALL, ""), 0);
+    EXPECT_EQ(in.code, SAY_TRANSFER) << "a file was dropped";
+    ASSERT_TRUE(std::filesystem::exists(at("f")));
+    EXPECT_EQ(folder.read("in/f"), "new");
+}
+
 /* A link that takes the place of a directory after that was looked at. */
 TEST_F(Sync, NoLinkIsOpenedToRemoveWhatIsBehind)
 {
