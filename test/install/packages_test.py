@@ -19,6 +19,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -36,7 +37,7 @@ from testbed.process import TestbedError, until  # noqa: E402
 SAID = "/var/log/sluiced.err"
 SUITES = ("bookworm", "trixie", "sid")
 NOT_SERVED = 77  # exit status of scripts/stages/root and scripts/package
-MOUNTED = "SLUICE_INSTALL_MOUNTED"  # in the environment of the process that has mounts of its own
+MOUNTED = "SLUICE_INSTALL_MOUNTED"  # the folder, in the environment of the process that has mounts of its own in there
 POLICY = "/usr/sbin/policy-rc.d"  # tells scripts of packages that they must start nothing
 ENDED = 100  # exit status of the cases in a root that all passed; more by one for each that failed
 ALICE = "/opt/alice"  # a home, where purge() does not look
@@ -339,14 +340,24 @@ def judge_suite(cases: Cases, suite: str, packages: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def judge_build(cases: Cases, made: str) -> None:
+def judge_build(cases: Cases, made: str, folder: str) -> None:
     """The mounts are this process's own, and end with it."""
+    layer, packages = os.path.join(folder, "layer"), os.path.join(folder, "packages")
+    os.mkdir(layer)
+    if cases.run("the packages are made of a build", lambda: sh(os.path.join(TREE, "scripts/package"), "--out", packages, "--build", made)):
+        judge(cases, Overlay(os.path.join(layer, "root"), "here", packages), "here: an overlay on this machine's files")
+
+
+def with_mounts() -> int:
+    """Runs this program in a process that has mounts of its own in a folder, among them this machine's /dev. Only we
+    remove the folder: for us nothing is mounted there, however that process ends, and whatever it leaves running."""
     with tempfile.TemporaryDirectory(prefix="sluice-install.") as folder:
-        layer, packages = os.path.join(folder, "layer"), os.path.join(folder, "packages")
-        os.mkdir(layer)
-        if cases.run("the packages are made of a build", lambda: sh(os.path.join(TREE, "scripts/package"), "--out", packages, "--build", made)):
-            judge(cases, Overlay(os.path.join(layer, "root"), "here", packages), "here: an overlay on this machine's files")
-        sh("umount", "--recursive", layer, status=None)
+        child = subprocess.Popen(["setpriv", "--pdeathsig", "TERM", "unshare", "--mount", "--propagation", "private", sys.executable, "-B",
+                                  *sys.argv], env={**os.environ, MOUNTED: folder})
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it gets the terminal's, too, and ends
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: child.terminate())
+        return child.wait()
 
 
 def prefix_lack(made: str) -> str | None:
@@ -378,11 +389,11 @@ def main() -> int:
     if why is not None:
         return tap.skip_program("packages", why)
     if args.build is not None and MOUNTED not in os.environ:
-        os.environ[MOUNTED] = "yes"
-        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, "-B", *sys.argv])
+        return with_mounts()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # with what is to be put back
     cases = Cases()
     if args.build is not None:
-        judge_build(cases, args.build)
+        judge_build(cases, args.build, os.environ[MOUNTED])
     else:
         with tempfile.TemporaryDirectory(prefix="sluice-packages.") as folder:
             for suite in args.suite or SUITES:
