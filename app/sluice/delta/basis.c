@@ -147,8 +147,10 @@ uint64_t basis_tell(struct basis *b, struct record *r, uint8_t *data)
         uint32_t left = RECORD_LIST_MAX - b->told;
 
         got = basis_skip(b);
-        if (got < 0 || b->at != at)
+        if (got < 0 || (b->at != at && n > 0))
             break; /* the blocks behind a hole need another record */
+        if (n == 0)
+            r->offset = b->at; /* a hole has been punched behind the one that was passed over */
         got = basis_read(b, left < RECORD_BLOCKS_MAX - n ? left : RECORD_BLOCKS_MAX - n);
         if (got <= 0)
             break;

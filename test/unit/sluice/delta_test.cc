@@ -245,6 +245,29 @@ TEST_F(Delta, AFileThatShrinksIsToldAsFarAsItGoes)
     EXPECT_FALSE(basis_is_open(&basis));
 }
 
+/* A program has punched a hole where the receiver saw data: a hole behind a hole. What is told must
+ * be a record. */
+TEST_F(Delta, AHoleThatGrowsMeanwhileIsPassedOver)
+{
+    uint8_t data[RECORD_BLOCKS_MAX * RECORD_BLOCK_BYTES], header[RECORD_HEADER_BYTES];
+    struct record r, again;
+    const char *why;
+
+    folder.write("f", "");
+    int fd = open(folder.at("f").c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_EQ(ftruncate(fd, 2u << 20), 0);
+    ASSERT_EQ(pwrite(fd, "x", 1, (2u << 20) - 1), 1);
+    ASSERT_EQ(basis_open(&basis, fd, 1), 0);
+    if (!basis.sparse)
+        GTEST_SKIP() << "no holes here";
+    basis.extent = {.offset = 0, .len = 2 * basis.block, .hole = true};
+    basis_tell(&basis, &r, data);
+    record_encode(header, &r);
+    std::vector<uint8_t> bytes(header, header + sizeof header);
+    bytes.insert(bytes.end(), data, data + r.len_bytes);
+    EXPECT_EQ(record_decode(bytes.data(), bytes.size(), &again, &why), 0) << why;
+}
+
 TEST_F(Delta, TwoListsHaveTwoSeeds)
 {
     folder.write("f", std::string(5000, 'x'));
