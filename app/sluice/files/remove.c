@@ -48,19 +48,35 @@ void remove_close(int fd, const struct stat *st)
     close(fd);
 }
 
+/* Whether something is mounted there: another file system, or another directory of this one, which
+ * has the same device. 0, -EXDEV, or another negative errno. */
+static int remove_mounted(int dir_fd, const char *base)
+{
+    struct statx above, there;
+
+    if (statx(dir_fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &above) < 0 ||
+        statx(dir_fd, base, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_MNT_ID, &there) < 0)
+        return -errno;
+    if (above.stx_dev_major != there.stx_dev_major || above.stx_dev_minor != there.stx_dev_minor)
+        return -EXDEV;
+    /* Before Linux 5.8, mounts have no numbers here. */
+    return (above.stx_mask & there.stx_mask & STATX_MNT_ID) != 0 &&
+                   above.stx_mnt_id != there.stx_mnt_id
+               ? -EXDEV
+               : 0;
+}
+
 /* Removes what is in the directory. A dry run looks, but does not open it for writing. */
 static int remove_content(const struct remove_rules *rules, int dir_fd, const char *base,
                           const char *path)
 {
     struct listing names = {0};
-    struct stat st, above;
+    struct stat st;
     size_t i;
-    int err, fd;
+    int err = remove_mounted(dir_fd, base), fd;
 
-    if (fstat(dir_fd, &above) < 0 || fstatat(dir_fd, base, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return -errno;
-    if (st.st_dev != above.st_dev)
-        return -EXDEV;
+    if (err < 0)
+        return err;
     fd = remove_open(dir_fd, base, !rules->dry_run, &st);
     if (fd < 0)
         return fd;

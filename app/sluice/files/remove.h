@@ -3,7 +3,7 @@
  * Removes files, and directories with what is in them.
  *
  * Invariant: nothing outside of the directory is touched. Each step is relative to an open
- * directory and follows no symbolic link, and no other file system is entered.
+ * directory and follows no symbolic link, and nothing that is mounted in there is entered.
  */
 #ifndef SLUICE_COMMAND_REMOVE_H
 #define SLUICE_COMMAND_REMOVE_H
@@ -21,7 +21,7 @@ struct remove_rules {
 };
 
 /* Removes what has the name `base` in dir_fd; path: its name for `rules`. Returns 0; -ENOTEMPTY:
- * something in it stays; -EXDEV: another file system is mounted there; another negative errno. */
+ * something in it stays; -EXDEV: something is mounted there; another negative errno. */
 int remove_entry(const struct remove_rules *rules, int dir_fd, const char *base, const char *path);
 
 /* Removes a directory that is in the way of something else, and says so of what is in it; without

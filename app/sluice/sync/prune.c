@@ -53,7 +53,7 @@ static void prune_failed(struct prune *p, const char *path, int err)
     if (err == -ENOTEMPTY)
         return;
     p->code = say_error(SAY_LOCAL, "%s: cannot be deleted: %s; delete it by hand", safe,
-                        err == -EXDEV ? "another file system is mounted there" : strerror(-err));
+                        err == -EXDEV ? "something is mounted there" : strerror(-err));
 }
 
 /* Removes an entry, unless it is to stay. True if the directory has changed. */

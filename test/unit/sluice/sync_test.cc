@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A sync at the receiver: what there is serves as a basis, what is in the way is removed, and what
  * the sender does not have is deleted; nothing outside of the target is touched. */
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -617,6 +621,38 @@ TEST_F(Sync, NoLinkIsOpenedToRemoveWhatIsBehind)
     EXPECT_LT(remove_directory(&rules, destination.dir_fd, "l", "l"), 0);
     EXPECT_EQ(remove_entry(&rules, destination.dir_fd, "l", "l"), 0);
     EXPECT_FALSE(std::filesystem::is_symlink(at("l")));
+}
+
+/* A directory that is mounted in the target as well has the same device, and its content is not the
+ * target's. */
+TEST_F(Sync, NothingThatIsMountedIsRemoved)
+{
+    auto mounted = [this] {
+        const struct remove_rules rules = {};
+
+        if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+            exit(77);
+        if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0 ||
+            mount(folder.at("outside").c_str(), at("d/m").c_str(), nullptr, MS_BIND, nullptr) < 0)
+            exit(77);
+        int fd = open(folder.at("in").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (remove_entry(&rules, fd, "d", "d") != -EXDEV)
+            exit(1);
+        exit(std::filesystem::exists(at("d/m/f")) && !std::filesystem::exists(at("d/x")) ? 0 : 2);
+    };
+    int status;
+
+    for (const char *name : {"d", "d/m"})
+        ASSERT_EQ(mkdir(at(name).c_str(), 0755), 0);
+    folder.write("in/d/x", "");
+    pid_t child = fork();
+    if (child == 0)
+        mounted();
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        GTEST_SKIP() << "no right to mount";
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "1: another error; 2: something else was removed";
 }
 
 TEST(NameSet, AgainstASetOfStrings)
