@@ -77,17 +77,24 @@ void allowance_update(struct allowance *a, const struct allowance_options *o)
     allowance_look(a, o, &local, now_ns);
 }
 
-int allowance_rate(const struct allowance *a, const struct allowance_options *o,
-                   const struct sluice_conn *c, uint64_t *rate_Bps)
+static bool allowance_shares(const struct allowance_options *o)
+{
+    uint32_t i = 0;
+
+    while (i < o->calendar.n && o->calendar.steps[i].share == 0)
+        i++;
+    return i < o->calendar.n;
+}
+
+int allowance_port(const struct allowance_options *o, const struct sluice_conn *c,
+                   uint64_t *port_Bps)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
     uint64_t end_ns = loop_now() + ANSWER_NS;
     struct sluice_stats stats = {0};
 
-    if (a->step == NULL || a->step->share == 0) {
-        *rate_Bps = a->step == NULL ? 0 : a->step->rate_Bps;
+    if (o->option == NULL || !allowance_shares(o))
         return SAY_OK;
-    }
     for (sluice_conn_stats(c, &stats); stats.state == 0 && loop_now() < end_ns && loop_code() == 0;
          sluice_conn_stats(c, &stats))
         nanosleep(&nap, NULL);
@@ -96,15 +103,19 @@ int allowance_rate(const struct allowance *a, const struct allowance_options *o,
                    ? loop_code()
                    : say_error(SAY_DAEMON, "the daemon has not opened a connection for 5 s; see "
                                            "\"sluice doctor\"");
-    if (stats.port_Bps == 0 && *rate_Bps != 0)
-        return SAY_OK; /* not known any more */
-    if (stats.port_Bps == 0)
-        return say_error(SAY_USAGE,
-                         "%s: the daemon does not know what its port carries, so there is no share "
-                         "of it; set \"capacity\" of the port, or give a rate, as 500Mbit",
-                         o->option);
-    *rate_Bps = calendar_rate(a->step, stats.port_Bps);
-    return SAY_OK;
+    if (stats.port_Bps != 0)
+        *port_Bps = stats.port_Bps;
+    if (*port_Bps != 0)
+        return SAY_OK; /* known now, or before */
+    return say_error(SAY_USAGE,
+                     "%s: the daemon does not know what its port carries, so there is no share of "
+                     "it; set \"capacity\" of the port, or give a rate, as 500Mbit",
+                     o->option);
+}
+
+uint64_t allowance_rate(const struct allowance *a, uint64_t port_Bps)
+{
+    return a->step == NULL ? 0 : calendar_rate(a->step, port_Bps);
 }
 
 /* What a connection wants of an allowance. */

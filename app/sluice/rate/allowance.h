@@ -53,11 +53,14 @@ void allowance_look(struct allowance *a, const struct allowance_options *o, cons
                     uint64_t now_ns);
 /* The same, by the clocks of this machine. */
 void allowance_update(struct allowance *a, const struct allowance_options *o);
-/* Sets *rate_Bps, which held until now, to what the step allows at the connection's port; 0: no
- * limit. If that depends on the port, waits until the daemon has told what it carries. Returns an
- * exit code; the error is printed. */
-int allowance_rate(const struct allowance *a, const struct allowance_options *o,
-                   const struct sluice_conn *c, uint64_t *rate_Bps);
+/* Sets *port_Bps to what the connection's port carries, if any step depends on it, so that an error
+ * comes at the beginning and not when that step begins. Waits until the daemon has told. What is
+ * not known any more stays as it was; 0: it was never known. Returns an exit code; the error is
+ * printed. */
+int allowance_port(const struct allowance_options *o, const struct sluice_conn *c,
+                   uint64_t *port_Bps);
+/* What the step allows at a port that carries port_Bps; 0: no limit. */
+uint64_t allowance_rate(const struct allowance *a, uint64_t port_Bps);
 
 /* A connection among which an allowance is divided. */
 struct allowance_part {

@@ -60,6 +60,7 @@ struct receiver {
     struct progress progress;
     struct limits limits; /* while senders are served */
     struct allowance allowance;
+    uint64_t port_Bps; /* what the daemon's port carries; 0: not known, or nothing depends on it */
     uint64_t allowed_Bps; /* to all senders together; 0: no limit */
     uint64_t divided_ns;  /* when that was divided */
     uint64_t divide_ns;   /* when to divide it next */

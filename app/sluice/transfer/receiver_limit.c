@@ -20,17 +20,18 @@ static int whole_find(struct receiver *r)
 
     for (i = 0; i < r->n_senders; i++) {
         const struct incoming *in = r->senders[i];
-        uint64_t rate = r->allowed_Bps;
+        uint64_t port = r->port_Bps;
         int code;
 
         if (in->state == INCOMING_IDLE)
             continue;
-        code = allowance_rate(&r->allowance, &r->options->allowance, in->conn, &rate);
+        code = allowance_port(&r->options->allowance, in->conn, &port);
         if (code != SAY_OK)
             return code;
-        max_Bps = rate > max_Bps ? rate : max_Bps;
+        max_Bps = port > max_Bps ? port : max_Bps;
     }
-    r->allowed_Bps = max_Bps;
+    r->port_Bps = max_Bps != 0 ? max_Bps : r->port_Bps;
+    r->allowed_Bps = allowance_rate(&r->allowance, r->port_Bps);
     return SAY_OK;
 }
 

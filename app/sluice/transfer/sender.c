@@ -88,16 +88,17 @@ static void sender_take(struct sender *s)
 static void sender_limit(struct sender *s, bool first)
 {
     const struct allowance_options *o = &s->options->allowance;
-    uint64_t rate_Bps = s->limit_Bps;
+    uint64_t rate_Bps;
     int code, err;
 
     allowance_update(&s->allowance, o);
-    code = allowance_rate(&s->allowance, o, s->conn, &rate_Bps);
+    code = allowance_port(o, s->conn, &s->port_Bps);
     if (code != SAY_OK) {
         sender_failed(s, code);
         s->status = -ECANCELED;
         return;
     }
+    rate_Bps = allowance_rate(&s->allowance, s->port_Bps);
     err = rate_Bps == (first ? 0 : s->limit_Bps) ? 0 : sluice_limit(s->conn, rate_Bps, 0);
     if (err < 0)
         sender_broken(s, err);

@@ -156,6 +156,7 @@ struct sender {
     struct progress progress;
     struct limits limits;
     struct allowance allowance;
+    uint64_t port_Bps;  /* what the daemon's port carries; 0: not known, or nothing depends on it */
     uint64_t limit_Bps; /* that the daemon keeps to; 0: none */
     struct rates rates;
 };

@@ -93,7 +93,8 @@ def _capacity(sock: str, rate: str) -> None:
 def share(folder: str) -> None:
     path = make(folder, "f", random.Random(1).randbytes(BYTES))
     back = os.path.join(folder, "back")
-    cp(folder, "--rate", "50%", path, "far:f").expect(USAGE, 'set "capacity" of the port', "--rate: ")
+    for rate in ("50%", "1Gbit until 12:00, then 50%", "50% until 12:00, then 1Gbit"):
+        cp(folder, "--rate", rate, path, "far:f").expect(USAGE, 'set "capacity" of the port', "--rate: ")
     for source, to in ((path, "far:f"), ("far:f", back)):
         _capacity(SOCK_A, "160Mbit")
         try:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What transfers allow themselves: calendars, as drawn texts and naive models have them, and how an
- * allowance is divided. */
+/* What transfers allow themselves: calendars, as drawn texts and naive models have them, how an
+ * allowance is divided, and what a receiver has the daemon keep its senders to. */
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,8 +13,11 @@
 
 extern "C" {
 #include "base/rng.h"
+#include "client/state.h"
 #include "sluice/rate/allowance.h"
 #include "sluice/rate/calendar.h"
+#include "sluice/say.h"
+#include "sluice/transfer/receiver.h"
 }
 
 namespace
@@ -317,4 +320,101 @@ TEST(Allowance, IsDividedMaxMin)
                       hungry ? largest : std::min(p.used_Bps + p.used_Bps / 4, largest));
         }
     }
+}
+
+/* A receiver with its connections, and a session of which the test is the daemon. */
+class ReceiverLimit : public testing::Test
+{
+  protected:
+    static constexpr uint32_t N = 4, ENTRIES = 64;
+    enum { WAITING = 1, OPEN = 3 }; /* states of connections, in PROTOCOL_UNIT_STATE */
+
+    void SetUp() override
+    {
+        struct client_channel *c = &session.channels[0];
+
+        session.limits.channels = 1;
+        session.sq_entries = session.cq_entries = ENTRIES;
+        session.ops_free = CLIENT_NONE;
+        session.layout = protocol_layout_for(1, ENTRIES, ENTRIES, N);
+        session.memory =
+            (uint8_t *)aligned_alloc(PROTOCOL_PAGE, (size_t)session.layout.total_bytes);
+        memset(session.memory, 0, (size_t)session.layout.total_bytes);
+        c->shared = (struct protocol_channel *)session.memory;
+        c->sq = (struct protocol_submission *)(session.memory + session.layout.sq_offset);
+        c->cq = (struct protocol_completion *)(session.memory + session.layout.cq_offset);
+        receiver.options = &options;
+        for (uint32_t i = 0; i < N; i++) {
+            conns[i] = {};
+            conns[i].session = &session;
+            conns[i].handle = i;
+            senders[i].conn = &conns[i];
+            receiver.senders[receiver.n_senders++] = &senders[i];
+        }
+        say_divert([](void *, bool, const char *) {}, nullptr);
+    }
+    void TearDown() override
+    {
+        say_divert(nullptr, nullptr);
+        free(session.memory);
+        free(session.ops);
+        free(session.ready);
+    }
+    /* The daemon tells of connection i. */
+    void tells(uint32_t i, uint64_t state, uint64_t port_Bps, uint64_t rx_bytes = 0)
+    {
+        auto *at = (struct protocol_status *)(session.memory + session.layout.status_offset) + i;
+
+        at->words[PROTOCOL_UNIT_STATE] = state << 48;
+        at->words[PROTOCOL_PORT_BPS] = port_Bps;
+        at->words[PROTOCOL_RX_BYTES] = rx_bytes;
+    }
+    /* What the daemon keeps connection i to, by the newest submission. */
+    uint64_t kept_Bps(uint32_t i) const
+    {
+        uint64_t rate_Bps = 0;
+
+        for (uint32_t k = 0; k < session.channels[0].sq_tail; k++)
+            if (session.channels[0].sq[k].handle == i)
+                rate_Bps = session.channels[0].sq[k].u.limit.rx_Bps;
+        return rate_Bps;
+    }
+    void holds(const struct calendar &calendar, uint32_t step)
+    {
+        options.allowance.option = "--rate";
+        options.allowance.calendar = calendar;
+        receiver.allowance.step = &options.allowance.calendar.steps[step];
+        receiver.allowance.next_ns = UINT64_MAX; /* the clock has no say */
+    }
+
+    struct sluice session = {};
+    struct sluice_conn conns[N];
+    struct incoming senders[N] = {};
+    struct receiver_options options = {};
+    struct receiver receiver = {};
+};
+
+/* A share that cannot be known is an error at once, and not when its step begins in the night. */
+TEST_F(ReceiverLimit, AShareOfAnUnknownPortIsAnErrorInEachStep)
+{
+    const struct calendar calendar = {
+        .n = 2,
+        .steps = {{.rate_Bps = 9000000, .share = 0, .until_s = 28800},
+                  {.rate_Bps = 0, .share = UINT64_MAX / 2, .until_s = 0}}};
+
+    senders[0].state = INCOMING_WAITING;
+    for (uint32_t step : {0, 1}) {
+        holds(calendar, step);
+        tells(0, WAITING, 0);
+        EXPECT_EQ(receiver_limit(&receiver), SAY_USAGE) << step;
+    }
+    holds(calendar, 0);
+    tells(0, WAITING, 2000000);
+    EXPECT_EQ(receiver_limit(&receiver), SAY_OK);
+    EXPECT_EQ(kept_Bps(0), 9000000u);
+    /* The port has lost its link since. */
+    tells(0, WAITING, 0);
+    holds(calendar, 1);
+    EXPECT_EQ(receiver_limit(&receiver), SAY_OK);
+    EXPECT_NEAR((double)kept_Bps(0), 1e6, 1) << "half of what it carried, and not the step before";
 }
