@@ -232,6 +232,7 @@ static bool receiver_take(struct receiver *r)
 {
     struct sluice_completion c[COMPLETIONS];
     int i, n = sluice_poll(r->loop.session, c, COMPLETIONS, 0);
+    bool proved;
     uint32_t k;
 
     if (n < 0) {
@@ -245,9 +246,12 @@ static bool receiver_take(struct receiver *r)
         /* The connection may have been closed since: its completions are ignored. */
         if (k == r->n_senders)
             continue;
+        proved = r->senders[k]->proved;
         incoming_complete(r->senders[k], &c[i]);
         if (c[i].op == SLUICE_OP_ACCEPT)
             receiver_accepted(r, c[i].status);
+        if (r->senders[k]->proved != proved)
+            receiver_limit_again(r);
     }
     return n > 0;
 }

@@ -2,7 +2,8 @@
 /*
  * What the senders of a receiver are allowed: one limit holds for all of them together. It is
  * divided each second, and whenever a sender comes or goes. A connection that waits for a sender
- * has the part that the sender would get.
+ * has the part that the sender would get. So has a peer that has not proved its address: if it
+ * counted, forged packets would take the parts of senders.
  *
  * Until the next division, senders that have just come may take more than the whole together.
  */
@@ -46,7 +47,12 @@ static int limit_set(struct receiver *r, struct incoming *in, uint64_t rate_Bps)
     return SAY_OK;
 }
 
-/* Divides what is allowed among the connections that have a peer. Returns their number. */
+static bool limit_divides(const struct incoming *in)
+{
+    return in->state != INCOMING_IDLE && in->state != INCOMING_WAITING && in->proved;
+}
+
+/* Divides what is allowed among the peers that have proved their address. Returns their number. */
 static uint32_t parts_find(struct receiver *r, uint64_t passed_ns,
                            struct allowance_part parts[RECEIVER_INCOMING_MAX])
 {
@@ -56,7 +62,7 @@ static uint32_t parts_find(struct receiver *r, uint64_t passed_ns,
     for (i = 0; i < r->n_senders; i++) {
         struct incoming *in = r->senders[i];
 
-        if (in->state != INCOMING_OPEN && in->state != INCOMING_OVER)
+        if (!limit_divides(in))
             continue;
         sluice_conn_stats(in->conn, &stats);
         parts[n++] = (struct allowance_part){
@@ -94,7 +100,7 @@ int receiver_limit(struct receiver *r)
 
             if (in->state == INCOMING_IDLE)
                 continue;
-            if (in->state != INCOMING_WAITING)
+            if (limit_divides(in))
                 part = parts[k++].part_Bps;
             if (r->allowed_Bps == 0)
                 part = 0;

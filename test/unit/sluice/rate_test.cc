@@ -394,6 +394,30 @@ class ReceiverLimit : public testing::Test
     struct receiver receiver = {};
 };
 
+/* Its source address may be forged: it gets nothing of what a sender has. */
+TEST_F(ReceiverLimit, APeerThatIsNotProvedHasNoPart)
+{
+    holds({.n = 1, .steps = {{.rate_Bps = 9000000, .share = 0, .until_s = 0}}}, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        senders[i].state = INCOMING_OPEN;
+        tells(i, OPEN, 0, 64);
+    }
+    senders[3].state = INCOMING_WAITING;
+    tells(3, WAITING, 0);
+    senders[0].proved = true;
+    ASSERT_EQ(receiver_limit(&receiver), SAY_OK);
+    EXPECT_EQ(kept_Bps(0), 9000000u);
+    for (uint32_t i = 1; i < N; i++)
+        EXPECT_EQ(kept_Bps(i), 4500000u) << "what a second sender would get";
+    senders[2].proved = true;
+    tells(0, OPEN, 0, 1u << 30); /* it uses all that it may */
+    ASSERT_EQ(receiver_limit(&receiver), SAY_OK);
+    for (uint32_t i : {0, 2})
+        EXPECT_EQ(kept_Bps(i), 4500000u);
+    for (uint32_t i : {1, 3})
+        EXPECT_EQ(kept_Bps(i), 3000000u);
+}
+
 /* A share that cannot be known is an error at once, and not when its step begins in the night. */
 TEST_F(ReceiverLimit, AShareOfAnUnknownPortIsAnErrorInEachStep)
 {
