@@ -60,21 +60,33 @@ int source_open(struct source *s, const char *path)
     return s->fd < 0 ? -errno : source_look(s);
 }
 
-int source_open_below(struct source *s, struct name_dir *d, const char *below)
+/* Opens a regular file. It may have become a pipe or a link since the walk: does not wait for it or
+ * follow it. */
+static int source_open_regular(struct source *s, int parent_fd, const char *base)
 {
-    /* It may have become a pipe or a link since the walk: do not wait for it or follow it. The same
-     * holds for its directories: a link would lead to files that nobody has asked to send. */
     const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    const char *base;
-    int err, parent_fd;
+    int err;
 
-    source_clear(s);
-    parent_fd = name_dir_parent(d, below, &base, NULL);
-    if (parent_fd < 0)
-        return parent_fd;
     s->fd = openat(parent_fd, base, flags);
     err = s->fd < 0 ? -errno : source_look(s);
     return err == 0 && s->stream ? -ESTALE : err;
+}
+
+int source_open_itself(struct source *s, const char *path)
+{
+    source_clear(s);
+    return source_open_regular(s, AT_FDCWD, path);
+}
+
+int source_open_below(struct source *s, struct name_dir *d, const char *below)
+{
+    const char *base;
+    int parent_fd;
+
+    source_clear(s);
+    /* A link in place of a directory would lead to files that nobody has asked to send. */
+    parent_fd = name_dir_parent(d, below, &base, NULL);
+    return parent_fd < 0 ? parent_fd : source_open_regular(s, parent_fd, base);
 }
 
 void source_close(struct source *s)

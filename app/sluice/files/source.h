@@ -37,6 +37,8 @@ void source_fini(struct source *s);
 /* Opens what the user names; "-" is standard input. A pipe may have no writer yet: source_read()
  * then returns -EAGAIN. 0 or a negative errno. */
 int source_open(struct source *s, const char *path);
+/* Opens what the user names where no link is followed: a regular file. 0 or a negative errno. */
+int source_open_itself(struct source *s, const char *path);
 /* Opens what was found below d->root_fd; name_check() accepts its path there. It must still be a
  * regular file, and nothing on that path a link. 0 or a negative errno. */
 int source_open_below(struct source *s, struct name_dir *d, const char *below);

@@ -67,7 +67,7 @@ struct tree *tree_open(const char *path, struct tree_rules rules)
     }
     snprintf(t->base, sizeof t->base, "%.*s", len, base);
     t->dir.fd = -1;
-    t->dir.root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    t->dir.root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
     t->path = strdup(path);
     if (t->path != NULL) {
         t->path_len = strlen(path);

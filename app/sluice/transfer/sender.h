@@ -222,6 +222,9 @@ void sender_broken(struct sender *s, int err);
 /* Makes room for one more header with `room` bytes of data. False: all slots are in flight, or the
  * connection broke. */
 bool sender_room(struct sender *s, uint32_t room);
+/* Opens a file that is to be sent. A sync follows no link, also if it has taken the place of a file
+ * that was named. 0 or a negative errno. */
+int sender_reads(const struct sender *s, struct source *f, const struct tree_entry *e);
 /* Adds a hole of up to len bytes, for which there is room. */
 enum sender_step sender_hole(struct sender *s, uint64_t len);
 

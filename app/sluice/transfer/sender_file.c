@@ -73,8 +73,7 @@ static bool file_announce(struct sender *s, enum record_type type, uint16_t flag
 static void file_start(struct sender *s, const struct tree_entry *e, bool resume, uint64_t link)
 {
     struct tree_entry now = *e;
-    int err = e->walked ? source_open_below(&s->source, e->dir, e->below)
-                        : source_open(&s->source, e->path);
+    int err = sender_reads(s, &s->source, e);
 
     if (err < 0) {
         file_failed(s, e->path, strerror(-err), "make it readable or leave it out");

@@ -43,6 +43,13 @@ bool sender_room(struct sender *s, uint32_t room)
     return true;
 }
 
+int sender_reads(const struct sender *s, struct source *f, const struct tree_entry *e)
+{
+    if (e->walked)
+        return source_open_below(f, e->dir, e->below);
+    return s->options->sync != NULL ? source_open_itself(f, e->path) : source_open(f, e->path);
+}
+
 enum sender_step sender_hole(struct sender *s, uint64_t len)
 {
     struct record r = {.type = RECORD_HOLE, .file = s->file, .offset = s->source.at_bytes};

@@ -100,7 +100,7 @@ static bool ask_walk(struct sender *s, struct tree_entry *e)
 static bool ask_hash(struct sender *s, const struct tree_entry *e, uint8_t hash[RECORD_HASH_BYTES])
 {
     struct source *f = &s->resume.source;
-    int err = e->walked ? source_open_below(f, e->dir, e->below) : source_open(f, e->path);
+    int err = sender_reads(s, f, e);
     int64_t n = err;
 
     while (err == 0 && !f->stream && f->at_bytes < f->size) {

@@ -119,6 +119,18 @@ TEST_F(Source, APipeWithoutAWriterIsNotWaitedFor)
     expect_digest();
 }
 
+/* Also in the place of a file that was named itself. */
+TEST_F(Source, NoLinkOrPipeIsOpenedWhereAFileWasSeen)
+{
+    folder.write("file", content);
+    EXPECT_EQ(source_open_itself(&source, folder.at("file").c_str()), 0);
+    EXPECT_TRUE(read_all(1u << 20) == content);
+    ASSERT_EQ(symlink("file", folder.at("link").c_str()), 0);
+    EXPECT_EQ(source_open_itself(&source, folder.at("link").c_str()), -ELOOP);
+    ASSERT_EQ(mkfifo(folder.at("pipe").c_str(), 0600), 0);
+    EXPECT_EQ(source_open_itself(&source, folder.at("pipe").c_str()), -ESTALE);
+}
+
 /* Whoever may write in a tree can put a link in the place of a directory while it is being sent.
  * The link must not lead to files that only the sender may read. */
 TEST_F(Source, NoLinkIsFollowedBelowTheDirectoryThatWasNamed)

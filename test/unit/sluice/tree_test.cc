@@ -160,6 +160,23 @@ TEST(Tree, TargetsOfLinks)
     }
 }
 
+/* If the directory that was named has become a link, what is behind it was not named. */
+TEST(Tree, ALinkIsNoDirectoryUnlessASlashIsBehindIt)
+{
+    Folder f;
+    struct tree_entry e;
+
+    ASSERT_EQ(mkdir(f.at("d").c_str(), 0755), 0);
+    ASSERT_EQ(symlink("d", f.at("l").c_str()), 0);
+    for (const char *path : {"l", "l/"}) {
+        struct tree *t = tree_open(f.at(path).c_str(), as_sync());
+
+        ASSERT_TRUE(tree_next(t, &e));
+        EXPECT_EQ(e.dir->root_fd >= 0, path[1] != 0) << path;
+        tree_close(t);
+    }
+}
+
 TEST(Tree, Missing)
 {
     EXPECT_EQ(walk("/nonexistent/sluice"), Names{"X sluice"});
