@@ -323,8 +323,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
     }
     sender_failed(s, rates_close(&s->rates));
     sender_failed(s, say_flush());
-    tree_close(s->tree);
-    name_set_fini(&s->taken);
+    sender_walk_fini(s);
     inspect_fini(&s->inspect);
     link_table_fini(&s->links);
     sender_resume_fini(s);

@@ -39,8 +39,10 @@
 #include "sluice/sync/sync.h"
 #include "sluice/transfer/copy.h"
 
-#define SENDER_ANSWERS  4 /* receives posted for what the receiver says */
-#define SENDER_ASKS_MAX 4096
+#define SENDER_ANSWERS   4 /* receives posted for what the receiver says */
+#define SENDER_ASKS_MAX  4096
+/* Trees that may be open at the same time. Each needs two descriptors. */
+#define SENDER_TREES_MAX 16
 
 struct sender_options {
     struct options common;
@@ -74,23 +76,43 @@ struct sender_ask {
     struct block_list list; /* what it has told */
     bool outdated; /* since then, a file of this name was offered, which may be another one */
     uint64_t part_bytes;
-    uint64_t link;  /* its number as a file with several names; 0: it has one */
-    struct stat st; /* what the file was */
+    uint64_t link; /* its number as a file with several names; 0: it has one */
+    uint64_t size; /* of the file here */
     char name[];
 };
 
+/* What the walk has found, and what is still to be sent. */
+struct sender_entry {
+    struct sender_entry *next;
+    struct tree_entry e;
+    int path;     /* index in options->paths */
+    bool input;   /* it is standard input */
+    uint64_t ask; /* the number by which the receiver was asked about it; 0: it was not */
+    char text[];  /* e.path, and behind it e.name */
+};
+
+struct sender_walk {
+    int path;    /* index of the one that is walked; options->n_paths: the walk is over */
+    bool inside; /* it has begun; its tree is the last one */
+    bool below;  /* something was found below it */
+    struct {
+        struct tree *tree;
+        int path;
+    } trees[SENDER_TREES_MAX]; /* that are open, a ring: `oldest` and the next ones, n_trees */
+    uint32_t oldest, n_trees;
+    struct sender_entry *first, *last;
+    uint32_t n;
+    struct name_set taken; /* sync of several paths: names that were found */
+};
+
 struct sender_resume {
-    struct tree *tree; /* the walk ahead; NULL: at the beginning of path number `path` */
-    int path;
     /* Asks number first .. last are in asks[number % SENDER_ASKS_MAX]; those up to `answered` have
      * answers. Numbers begin with 1; first = last + 1: none. */
     struct sender_ask *asks[SENDER_ASKS_MAX];
     uint32_t sums[SENDER_ASKS_MAX]; /* of their names, so that few names have to be compared */
     uint64_t first, last, answered;
-    uint64_t ahead_bytes;    /* of files whose answer, or list, waits for its turn */
-    uint64_t held_blocks;    /* in their lists */
-    struct tree_entry entry; /* of the first walk, which waits for an answer */
-    bool holding;            /* `entry` is valid */
+    uint64_t ahead_bytes; /* of files whose answer, or list, waits for its turn */
+    uint64_t held_blocks; /* in their lists */
 
     /* The file being sent: hashes of the receiver's chunks from byte `from` to byte `to`. */
     bool comparing, heard_all; /* the receiver tells hashes; it has told all of them */
@@ -98,7 +120,6 @@ struct sender_resume {
     uint8_t hashes[RECORD_HASHES_MAX][RECORD_HASH_BYTES]; /* of the chunk at b: [b / chunk % max] */
     uint8_t *chunk;                                       /* memory for one */
     struct source source;    /* sync by checksums: the file that is hashed */
-    struct name_set taken;   /* sync of several paths: names that were asked about */
     struct link_table links; /* files with several names that were asked about */
     struct digest *digest;
     uint64_t kept_bytes; /* of all files, for the progress bar */
@@ -128,8 +149,7 @@ struct sender {
     int slot; /* the buffer whose request is being filled; -1: none */
     struct pack pack;
 
-    int path; /* index in options->paths of the path being sent */
-    struct tree *tree;
+    struct sender_walk walk;
     struct source source;
     struct sender_resume resume;
     struct sender_delta delta;
@@ -137,7 +157,6 @@ struct sender {
     bool giving_up;          /* no more files are to be sent */
     bool introduced;         /* the token was sent, if there is one */
     bool unread;             /* not all could be read */
-    struct name_set taken;   /* sync of several paths: names that were sent */
     struct inspect inspect;  /* sync: what is read of files besides content, mode and time */
     struct link_table links; /* files with several names, one of which was sent, or is there */
     uint64_t last_link;      /* the newest number of such a file */
@@ -199,7 +218,8 @@ static inline void sender_describe(struct record *r, const char *name, const str
     r->mtime_ns = (uint32_t)st->st_mtim.tv_nsec;
 }
 
-/* ---- sender_request.c: what a sync keeps besides content, mode and time ---------------------- */
+/* ---- sender_attributes.c: what a sync keeps besides content, mode and time ----------------------
+ */
 
 /* Bytes of a record with attributes, at most; 0: none is sent. */
 uint32_t sender_attributes_room(const struct sender *s);
@@ -228,20 +248,31 @@ int sender_reads(const struct sender *s, struct source *f, const struct tree_ent
 /* Adds a hole of up to len bytes, for which there is room. */
 enum sender_step sender_hole(struct sender *s, uint64_t len);
 
+/* ---- sender_walk.c ------------------------------------------------------------------------- */
+
+/* Goes one step further, and asks about what it finds, for which the caller has made room. False:
+ * the walk is over, or far enough ahead. */
+bool sender_walks(struct sender *s);
+/* The first entry has had its turn. */
+void sender_walked(struct sender *s);
+void sender_walk_fini(struct sender *s);
+/* Something could not be read, and is not sent: says why. */
+void sender_file_failed(struct sender *s, const char *path, const char *cause, const char *cure);
+
 /* ---- sender_resume.c: only with options->resume -------------------------------------------- */
 
 /* 0 or -ENOMEM. */
 int sender_resume_init(struct sender *s);
 void sender_resume_fini(struct sender *s);
-/* Whether an earlier path of a sync has the name already: the first one counts. */
-bool sender_taken(const struct sender *s, struct name_set *taken, const struct tree_entry *e);
-/* Asks about another file, for which the caller has made room. False: enough are asked about. */
-bool sender_asks(struct sender *s);
-/* What the receiver has of a file that is to be sent next; sets delta.list. An answer serves once:
- * another file may have the same name at the receiver. *link: the number that it had, if it has
- * several names. */
+/* Whether enough files are asked about. */
+bool sender_asks_enough(const struct sender *s);
+/* Asks about another file, for which the caller has made room. Returns the number of the ASK; 0: it
+ * was not asked about. */
+uint64_t sender_asks(struct sender *s, const struct tree_entry *e);
+/* What the receiver has of the file that is to be sent next, by the number of its ASK; sets
+ * delta.list. *link: the number that it had, if it has several names. */
 enum sender_has { SENDER_HAS_NOTHING, SENDER_HAS_PART, SENDER_HAS_ALL, SENDER_HAS_UNKNOWN };
-enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e, uint64_t *link);
+enum sender_has sender_receiver_has(struct sender *s, uint64_t ask, uint64_t *link);
 /* A file of this name is offered: what the receiver was asked before does not hold any more. */
 void sender_outdates(struct sender *s, const char *name);
 /* Compares the next chunk of the open file. True: *step is done instead of sending; false: up to

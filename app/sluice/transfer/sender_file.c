@@ -16,16 +16,6 @@
 #define STREAM_MIN  (64u << 10)  /* bytes; a stream is read only into a request with so much room */
 #define FLUSH_EARLY (256u << 10) /* with nothing in flight, send a request from this size on */
 
-static void file_failed(struct sender *s, const char *path, const char *cause, const char *cure)
-{
-    char safe[512];
-
-    sender_failed(
-        s, say_error(SAY_LOCAL, "%s: %s; %s", text_safe(safe, sizeof safe, path), cause, cure));
-    s->summary.failed++;
-    s->unread = true;
-}
-
 static struct record file_record(const struct sender *s, enum record_type type)
 {
     return (struct record){.type = (uint8_t)type, .file = s->file};
@@ -76,7 +66,7 @@ static void file_start(struct sender *s, const struct tree_entry *e, bool resume
     int err = sender_reads(s, &s->source, e);
 
     if (err < 0) {
-        file_failed(s, e->path, strerror(-err), "make it readable or leave it out");
+        sender_file_failed(s, e->path, strerror(-err), "make it readable or leave it out");
         source_close(&s->source);
         return;
     }
@@ -124,7 +114,7 @@ static enum sender_step file_broken(struct sender *s, int err)
 
     snprintf(why, sizeof why, "%s",
              err == -ENODATA ? "it shrank while it was read" : strerror(-err));
-    file_failed(s, s->current, why, "send it again when no program writes to it");
+    sender_file_failed(s, s->current, why, "send it again when no program writes to it");
     s->summary.failed--; /* the file's RESULT will count it */
     file_end(s, RECORD_DROP_FILE);
     return SENDER_WORKED;
@@ -203,9 +193,10 @@ static enum sender_step file_hard(struct sender *s, const struct tree_entry *e, 
     return SENDER_WORKED;
 }
 
-/* Starts a file of the tree, unless the receiver has it. SENDER_WAITS: it is not known yet. */
-static enum sender_step file_take(struct sender *s, const struct tree_entry *e)
+/* Starts a file, unless the receiver has it. SENDER_WAITS: it is not known yet. */
+static enum sender_step file_take(struct sender *s, const struct sender_entry *q)
 {
+    const struct tree_entry *e = &q->e;
     bool links = sender_links(s, e),
          dry_run = s->options->sync != NULL && s->options->sync->dry_run;
     uint64_t link = links ? link_table_find(&s->links, &e->st) : 0;
@@ -214,7 +205,7 @@ static enum sender_step file_take(struct sender *s, const struct tree_entry *e)
     if (link != 0)
         return file_hard(s, e, link);
     if (s->options->resume)
-        has = sender_receiver_has(s, e, &link);
+        has = sender_receiver_has(s, q->ask, &link);
     if (has == SENDER_HAS_UNKNOWN) {
         sender_flush(s);
         return SENDER_WAITS;
@@ -261,10 +252,10 @@ static enum sender_step file_link(struct sender *s, const struct tree_entry *e)
     memcpy(data, e->name, len + 1);
     n = tree_link(e, data + len + 1, RECORD_TARGET_MAX + 1);
     if (n <= 0 || n > RECORD_TARGET_MAX) {
-        file_failed(s, e->path,
-                    n < 0 ? strerror((int)-n)
-                          : "it points to nothing, or to a path that is too long",
-                    "point it elsewhere or leave it out");
+        sender_file_failed(s, e->path,
+                           n < 0 ? strerror((int)-n)
+                                 : "it points to nothing, or to a path that is too long",
+                           "point it elsewhere or leave it out");
         return SENDER_WORKED;
     }
     if (!file_number(s, e->name, true))
@@ -291,25 +282,24 @@ static void file_skip(struct sender *s, const struct tree_entry *e)
         pack_add(&s->pack, &r, e->name);
 }
 
-/* Takes an entry of the tree: opens the file, announces the directory, or prints a message. */
-static enum sender_step file_entry(struct sender *s, const struct tree_entry *e)
+/* Takes what the walk has found: opens the file, announces the directory, or prints a message. */
+static enum sender_step file_entry(struct sender *s, const struct sender_entry *q)
 {
+    const struct tree_entry *e = &q->e;
     const char *refused = *e->name == 0 ? NULL : name_check(e->name, strlen(e->name));
     bool sync = s->options->sync != NULL;
 
     if (refused != NULL && e->kind != TREE_FAILED) {
-        file_failed(s, e->path, refused, "rename it");
+        sender_file_failed(s, e->path, refused, "rename it");
         return SENDER_WORKED;
     }
     if (sync && *e->name == 0 && e->kind != TREE_FAILED && s->options->sync->chosen != NULL)
         return SENDER_WORKED; /* the target itself is not named */
-    if (e->kind != TREE_FAILED && !s->resume.holding && sender_taken(s, &s->taken, e))
-        return SENDER_WORKED;
     if ((e->kind == TREE_FILE || e->kind == TREE_LINK) && file_is_part(s, e))
         return SENDER_WORKED;
     switch (e->kind) {
     case TREE_FILE:
-        return file_take(s, e);
+        return file_take(s, q);
     case TREE_DIR:
         if (*e->name != 0 || sync)
             file_announce(s, RECORD_DIR, 0, e, 0);
@@ -323,53 +313,23 @@ static enum sender_step file_entry(struct sender *s, const struct tree_entry *e)
         file_skip(s, e);
         break;
     case TREE_FAILED:
-        file_failed(s, e->path, strerror(e->error), "make it readable or leave it out");
+        sender_file_failed(s, e->path, strerror(e->error), "make it readable or leave it out");
         break;
     }
     return SENDER_WORKED;
 }
 
-/* The next entry of the tree, or the one that waits for an answer. Ends the tree after the last. */
-static enum sender_step file_walk(struct sender *s)
-{
-    struct sender_resume *u = &s->resume;
-    enum sender_step step;
-
-    if (!u->holding && !tree_next(s->tree, &u->entry)) {
-        tree_close(s->tree);
-        s->tree = NULL;
-        s->path++;
-        return SENDER_WORKED;
-    }
-    step = file_entry(s, &u->entry);
-    u->holding = step == SENDER_WAITS || step == SENDER_FULL;
-    return step;
-}
-
-/* Says which names of --files-from are not there. */
-static void file_chosen(struct sender *s, const char *path)
-{
-    const struct chosen *c = s->options->sync != NULL ? s->options->sync->chosen : NULL;
-    int fd = c != NULL ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    struct stat st;
-    size_t i;
-
-    for (i = 0; fd >= 0 && i < c->n; i++) {
-        if (fstatat(fd, c->list[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
-            file_failed(s, c->list[i], strerror(errno), "correct the list of --files-from");
-    }
-    if (fd >= 0)
-        close(fd);
-}
-
-/* Goes on to the next file of the tree, or the next path. */
+/* Goes on with the walk, or with what it has found. */
 static enum sender_step file_next(struct sender *s)
 {
     struct record end = {.type = RECORD_END_ALL, .size = s->file};
-    struct tree_entry e;
-    const char *path;
+    struct sender_entry *q;
+    enum sender_step step = SENDER_WORKED;
 
-    if (s->path == s->options->n_paths || s->giving_up) {
+    if (!s->giving_up && sender_walks(s))
+        return SENDER_WORKED;
+    q = s->walk.first;
+    if (q == NULL || s->giving_up) {
         if (s->options->sync != NULL && (s->unread || s->giving_up))
             end.flags = RECORD_UNREAD;
         sender_failed(s, losses_say(&s->inspect.losses));
@@ -378,24 +338,13 @@ static enum sender_step file_next(struct sender *s)
         sender_flush(s);
         return SENDER_DONE;
     }
-    if (s->options->resume && sender_asks(s))
-        return SENDER_WORKED;
-    path = s->options->paths[s->path];
-    if (s->tree != NULL)
-        return file_walk(s);
-    if (strcmp(path, "-") == 0 && s->options->sync == NULL) {
-        s->path++;
-        e = (struct tree_entry){.path = path, .name = s->options->name};
-        file_start(s, &e, false, 0);
-        return SENDER_WORKED;
-    }
-    file_chosen(s, path);
-    s->tree = tree_open(path, sender_rules(s));
-    if (s->tree == NULL) {
-        file_failed(s, path, strerror(errno), "leave it out");
-        s->path++;
-    }
-    return SENDER_WORKED;
+    if (q->input)
+        file_start(s, &q->e, false, 0);
+    else
+        step = file_entry(s, q);
+    if (step != SENDER_WAITS && step != SENDER_FULL)
+        sender_walked(s);
+    return step;
 }
 
 /* Shows the receiver that this is the sender for which it waits. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/files/name.h"
 #include "sluice/transfer/sender.h"
 
 /* Of files about which the receiver was asked, and which wait for its answer or have its list.
@@ -47,7 +46,7 @@ static void ask_drop(struct sender_resume *u)
     struct sender_ask *a = *ask_at(u, u->first);
 
     if (!a->answered || a->listed)
-        u->ahead_bytes -= (uint64_t)a->st.st_size;
+        u->ahead_bytes -= a->size;
     u->held_blocks -= a->list.n;
     block_list_free(&a->list);
     free(a);
@@ -61,38 +60,12 @@ void sender_resume_fini(struct sender *s)
 
     while (u->first <= u->last && u->first > 0)
         ask_drop(u);
-    tree_close(u->tree);
     digest_destroy(u->digest);
     if (u->source.digest != NULL)
         source_fini(&u->source);
-    name_set_fini(&u->taken);
     link_table_fini(&u->links);
     free(u->chunk);
     memset(u, 0, sizeof *u);
-}
-
-/* The next file of the walk ahead. False: there is none. */
-static bool ask_walk(struct sender *s, struct tree_entry *e)
-{
-    struct sender_resume *u = &s->resume;
-    const struct sender_options *o = s->options;
-
-    while (u->path < o->n_paths) {
-        if (u->tree == NULL && (o->sync != NULL || strcmp(o->paths[u->path], "-") != 0))
-            u->tree = tree_open(o->paths[u->path], sender_rules(s));
-        while (u->tree != NULL && tree_next(u->tree, e)) {
-            bool named = e->kind != TREE_FAILED && name_check(e->name, strlen(e->name)) == NULL;
-
-            if (named && !sender_taken(s, &u->taken, e) && e->kind == TREE_FILE &&
-                S_ISREG(e->st.st_mode) &&
-                (!sender_links(s, e) || link_table_find(&u->links, &e->st) == 0))
-                return true;
-        }
-        tree_close(u->tree);
-        u->tree = NULL;
-        u->path++;
-    }
-    return false;
 }
 
 /* Hashes the content of a file for the receiver, which compares. False: it cannot be read, which is
@@ -115,81 +88,68 @@ static bool ask_hash(struct sender *s, const struct tree_entry *e, uint8_t hash[
     return n >= 0 && !f->stream && f->at_bytes == f->size;
 }
 
-bool sender_taken(const struct sender *s, struct name_set *taken, const struct tree_entry *e)
+bool sender_asks_enough(const struct sender *s)
 {
-    return s->options->sync != NULL && s->options->n_paths > 1 && e->kind != TREE_DIR &&
-           e->kind != TREE_ENTER && name_set_add(taken, SYNC_SEEN, e->name) == 0;
+    const struct sender_resume *u = &s->resume;
+
+    return u->last + 1 - u->first == SENDER_ASKS_MAX || u->ahead_bytes > AHEAD_BYTES;
 }
 
-bool sender_asks(struct sender *s)
+uint64_t sender_asks(struct sender *s, const struct tree_entry *e)
 {
     struct sender_resume *u = &s->resume;
     struct record r = {.type = RECORD_ASK};
     uint8_t data[RECORD_HASH_BYTES + RECORD_NAME_MAX + 1];
-    struct tree_entry e;
+    bool links = sender_links(s, e);
     struct sender_ask *a;
-    size_t len;
+    size_t len = strlen(e->name);
 
-    if (u->last + 1 - u->first == SENDER_ASKS_MAX || u->ahead_bytes > AHEAD_BYTES ||
-        !ask_walk(s, &e))
-        return false;
-    len = strlen(e.name);
+    if (links && link_table_find(&u->links, &e->st) != 0)
+        return 0; /* it is another name of a file that was asked about */
     a = calloc(1, sizeof *a + len + 1);
     if (a == NULL)
-        return false; /* the file is sent as one of which the receiver has nothing */
-    memcpy(a->name, e.name, len + 1);
-    a->st = e.st;
+        return 0; /* the file is sent as one of which the receiver has nothing */
+    memcpy(a->name, e->name, len + 1);
+    a->size = (uint64_t)e->st.st_size;
     /* Without memory to remember it, each of its names is asked about, and sent, as a file. */
-    if (sender_links(s, &e) && link_table_add(&u->links, &e.st, s->last_link + 1) == 0)
+    if (links && link_table_add(&u->links, &e->st, s->last_link + 1) == 0)
         a->link = ++s->last_link;
-    sender_attributes(s, &e, -1, a->link, true);
+    sender_attributes(s, e, -1, a->link, true);
     u->last++;
     *ask_at(u, u->last) = a;
-    u->ahead_bytes += (uint64_t)a->st.st_size;
+    u->ahead_bytes += a->size;
     u->sums[u->last % SENDER_ASKS_MAX] = ask_sum(a->name);
     r.file = u->last;
-    r.size = (uint64_t)e.st.st_size;
-    sender_describe(&r, a->name, &e.st);
-    if (s->options->sync != NULL && s->options->sync->checksum && ask_hash(s, &e, data)) {
+    r.size = a->size;
+    sender_describe(&r, a->name, &e->st);
+    if (s->options->sync != NULL && s->options->sync->checksum && ask_hash(s, e, data)) {
         memcpy(data + RECORD_HASH_BYTES, a->name, len);
         r.flags = RECORD_HASHED;
         r.len_bytes += RECORD_HASH_BYTES;
         pack_add(&s->pack, &r, data);
-        return true;
+    } else {
+        pack_add(&s->pack, &r, a->name);
     }
-    pack_add(&s->pack, &r, a->name);
-    return true;
+    return u->last;
 }
 
-/* Whether the receiver was asked about this very file, as it is now. */
-static bool ask_is_about(const struct sender_ask *a, const struct tree_entry *e)
-{
-    return a->st.st_ino == e->st.st_ino && a->st.st_dev == e->st.st_dev &&
-           a->st.st_size == e->st.st_size && a->st.st_mtim.tv_sec == e->st.st_mtim.tv_sec &&
-           a->st.st_mtim.tv_nsec == e->st.st_mtim.tv_nsec && strcmp(a->name, e->name) == 0;
-}
-
-enum sender_has sender_receiver_has(struct sender *s, const struct tree_entry *e, uint64_t *link)
+enum sender_has sender_receiver_has(struct sender *s, uint64_t ask, uint64_t *link)
 {
     enum sender_has has = SENDER_HAS_NOTHING;
     struct sender_resume *u = &s->resume;
     struct sender_ask *a;
-    uint64_t n = u->first;
 
     s->delta.on = false;
-    /* Both walks find the same files in the same order, unless the tree changes meanwhile. */
-    while (n <= u->last && !ask_is_about(*ask_at(u, n), e))
-        n++;
-    if (n > u->last)
+    if (ask < u->first)
         return SENDER_HAS_NOTHING;
-    while (u->first < n)
+    while (u->first < ask)
         ask_drop(u);
-    a = *ask_at(u, n);
+    a = *ask_at(u, ask);
     *link = a->link;
     if (!a->answered)
         return SENDER_HAS_UNKNOWN;
     u->held_blocks -= a->list.n;
-    sender_delta_begin(s, a, n);
+    sender_delta_begin(s, a, ask);
     if (a->whole && !a->outdated)
         has = SENDER_HAS_ALL;
     else if (a->part_bytes > 0)
@@ -229,7 +189,7 @@ static bool hear_answer(struct sender *s, const struct record *r, const char **w
     a->part_bytes = r->size;
     a->listed = (r->flags & RECORD_LISTED) != 0;
     if (!a->listed)
-        u->ahead_bytes -= (uint64_t)a->st.st_size;
+        u->ahead_bytes -= a->size;
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The sender's reaction to RESULT records, right and wrong ones. */
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -232,20 +233,22 @@ class SameName : public Told
         options.n_paths = (int)words.size();
         memory.resize(PACK_BYTES);
         s.pack.memory = memory.data();
-        while (sender_asks(&s))
+        while (sender_walks(&s))
             ;
+        ASSERT_EQ(s.walk.n, 2u);
         ASSERT_EQ(s.resume.last, 2u);
     }
-    enum sender_has has(size_t path)
+    void TearDown() override
     {
-        struct tree *tree = tree_open(paths[path].c_str(), {});
-        struct tree_entry e;
+        sender_walk_fini(&s);
+        Told::TearDown();
+    }
+    /* Of the file that is next. */
+    enum sender_has has()
+    {
         uint64_t link;
 
-        EXPECT_TRUE(tree_next(tree, &e));
-        enum sender_has found = sender_receiver_has(&s, &e, &link);
-        tree_close(tree);
-        return found;
+        return sender_receiver_has(&s, s.walk.first->ask, &link);
     }
 
     Folder folder;
@@ -256,26 +259,153 @@ class SameName : public Told
 
 TEST_F(SameName, AnAnswerIsAboutOneFile)
 {
-    EXPECT_EQ(has(0), SENDER_HAS_UNKNOWN);
+    EXPECT_EQ(has(), SENDER_HAS_UNKNOWN);
     ASSERT_TRUE(right(answer(1, true) + answer(2)));
-    EXPECT_EQ(has(0), SENDER_HAS_ALL);
-    EXPECT_EQ(has(1), SENDER_HAS_NOTHING);
-    EXPECT_EQ(has(1), SENDER_HAS_NOTHING) << "once";
+    EXPECT_EQ(has(), SENDER_HAS_ALL);
+    EXPECT_EQ(has(), SENDER_HAS_NOTHING) << "once";
+    sender_walked(&s);
+    EXPECT_EQ(has(), SENDER_HAS_NOTHING);
 }
 
 /* The second one was there, but the first one may replace it. */
 TEST_F(SameName, AnAnswerIsOutdatedByAnotherFile)
 {
     ASSERT_TRUE(right(answer(1) + answer(2, true)));
-    EXPECT_EQ(has(0), SENDER_HAS_NOTHING);
+    EXPECT_EQ(has(), SENDER_HAS_NOTHING);
     sender_outdates(&s, "f");
-    EXPECT_EQ(has(1), SENDER_HAS_NOTHING);
+    sender_walked(&s);
+    EXPECT_EQ(has(), SENDER_HAS_NOTHING);
 }
 
-TEST_F(SameName, AnAnswerIsAboutTheFileAsItWas)
+/* A file without an answer of its own gets none of another's. */
+TEST_F(SameName, AFileThatWasNotAskedAboutIsSent)
 {
     ASSERT_TRUE(right(answer(1, true) + answer(2, true)));
-    folder.write("a/f", "longer");
-    EXPECT_EQ(has(0), SENDER_HAS_NOTHING);
-    EXPECT_EQ(has(1), SENDER_HAS_ALL);
+    s.walk.first->ask = 0;
+    EXPECT_EQ(has(), SENDER_HAS_NOTHING);
+    sender_walked(&s);
+    EXPECT_EQ(has(), SENDER_HAS_ALL);
+}
+
+/* More trees than may be open at the same time, files between them, and an empty one. */
+class Walk : public Told
+{
+  protected:
+    void SetUp() override
+    {
+        Told::SetUp();
+        for (int i = 0; i < 3 * SENDER_TREES_MAX; i++) {
+            std::string name = "p" + std::to_string(100 + i);
+
+            paths.push_back(folder.at(name));
+            if (i % 5 == 1) {
+                folder.write(name, "x");
+                names.push_back(name);
+                continue;
+            }
+            ASSERT_EQ(mkdir(paths.back().c_str(), 0777), 0);
+            for (int k = 0; k < i % 5; k++) {
+                std::string file = name + "/f" + std::to_string(k);
+
+                folder.write(file, "x");
+                names.push_back(file);
+            }
+            names.push_back(name);
+        }
+        for (std::string &path : paths)
+            words.push_back(&path[0]);
+        options.paths = words.data();
+        options.n_paths = (int)words.size();
+        memory.resize(PACK_BYTES);
+        s.pack.memory = memory.data();
+    }
+    void TearDown() override
+    {
+        sender_walk_fini(&s);
+        EXPECT_EQ(open_files(), before);
+        Told::TearDown();
+    }
+    static size_t open_files()
+    {
+        size_t n = 0;
+
+        for (auto &e : std::filesystem::directory_iterator("/proc/self/fd")) {
+            (void)e;
+            n++;
+        }
+        return n;
+    }
+    /* The first one has its turn. */
+    std::string take()
+    {
+        const struct sender_entry *q = s.walk.first;
+        std::string name = q->e.name;
+        struct source source;
+
+        EXPECT_EQ(source_init(&source), 0);
+        if (q->e.walked && q->e.kind == TREE_FILE) {
+            EXPECT_EQ(source_open_below(&source, q->e.dir, q->e.below), 0) << q->e.path;
+        }
+        source_fini(&source);
+        sender_walked(&s);
+        return name;
+    }
+    /* Goes through all; `most`: entries that have to wait before one has its turn. */
+    std::vector<std::string> found(uint32_t most)
+    {
+        std::vector<std::string> all;
+
+        while (s.walk.n > 0 || s.walk.path < options.n_paths) {
+            while (s.walk.n < most && sender_walks(&s))
+                EXPECT_LE(open_files(), before + 2 * SENDER_TREES_MAX + 1);
+            for (uint32_t n = (s.walk.n + 1) / 2; n > 0; n--)
+                all.push_back(take());
+            if (all.size() > names.size())
+                break;
+        }
+        return all;
+    }
+
+    Folder folder;
+    std::vector<std::string> paths, names;
+    std::vector<char *> words;
+    std::vector<uint8_t> memory;
+    size_t before = open_files();
+};
+
+TEST_F(Walk, OneAfterTheOther)
+{
+    EXPECT_EQ(found(1), names);
+    EXPECT_EQ(s.resume.last, 0u) << "nothing was asked";
+}
+
+TEST_F(Walk, AheadOfWhatIsSent)
+{
+    options.resume = true;
+    EXPECT_EQ(found(200), names);
+    EXPECT_EQ(s.resume.last, (uint64_t)std::count_if(names.begin(), names.end(), [this](auto &n) {
+                  return std::filesystem::is_regular_file(folder.at(n));
+              }));
+}
+
+/* However many files are named one by one, the receiver is asked about all of them at once. */
+TEST_F(Walk, FilesNeedNoOpenTree)
+{
+    char *file = words[1];
+
+    words.assign(4 * SENDER_TREES_MAX, file);
+    options.paths = words.data();
+    options.n_paths = (int)words.size();
+    options.resume = true;
+    while (sender_walks(&s))
+        EXPECT_LE(open_files(), before + 2);
+    EXPECT_EQ(s.resume.last, words.size());
+}
+
+TEST_F(Walk, GivenUpInTheMiddle)
+{
+    options.resume = true;
+    while (s.walk.n < 20 && sender_walks(&s))
+        ;
+    EXPECT_GT(open_files(), before);
 }
