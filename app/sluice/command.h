@@ -26,6 +26,7 @@ int command_console(int argc, char **argv);
 int command_ping(int argc, char **argv);
 int command_key(int argc, char **argv);
 int command_capture(int argc, char **argv);
+int command_verify(int argc, char **argv);
 
 extern const char command_send_help[];
 extern const char command_recv_help[];
@@ -41,5 +42,6 @@ extern const char command_console_help[];
 extern const char command_ping_help[];
 extern const char command_key_help[];
 extern const char command_capture_help[];
+extern const char command_verify_help[];
 
 #endif

@@ -17,6 +17,7 @@ static const char help[] =
     "  sync [--delete] SRC... DST               make DST as SRC, send what differs\n"
     "  send [-r] FILE|DIR|- [...] HOST[:PORT]   send files, directories or stdin\n"
     "  recv [-o DIR|FILE|-] [--once]            receive files and check their hashes\n"
+    "  verify MANIFEST [DIR]                    check files that --manifest has listed\n"
     "  perf server                              wait for throughput tests\n"
     "  perf client HOST[:PORT]                  test throughput to a perf server\n"
     "  show conns|ports|workers|capacity|...    show the state of the daemon\n"
@@ -52,7 +53,7 @@ static const char help[] =
 static const struct command commands[] = {
     COMMAND(cp),     COMMAND(sync), COMMAND(send), COMMAND(recv),    COMMAND(perf),
     COMMAND(show),   COMMAND(top),  COMMAND(exec), COMMAND(console), COMMAND(reload),
-    COMMAND(doctor), COMMAND(ping), COMMAND(key),  COMMAND(capture),
+    COMMAND(doctor), COMMAND(ping), COMMAND(key),  COMMAND(capture), COMMAND(verify),
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 

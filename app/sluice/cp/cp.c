@@ -28,8 +28,7 @@ const char command_cp_help[] =
     "  -r, --recursive     copy directories with their contents\n"
     "      --overwrite     replace existing files (by default they are kept, and the\n"
     "                      exit status is 5 or 6)\n"
-    "      --resume        send only what the other side does not have: what an\n"
-    "                      interrupted copy has left is completed\n"
+    "      --resume        send only what DST does not have yet, as after a cut\n"
     "      --keep-partial TIME  how long to keep what has come of a file when the copy\n"
     "                      is cut off: 10min, 24h (24h); 0: not at all\n"
     "  -e, --rsh COMMAND   remote shell, with its options ($SLUICE_RSH, or ssh)\n"
@@ -44,6 +43,7 @@ const char command_cp_help[] =
     "      --go-back-N     repair losses by go-back-N instead of selective repeat\n"
     "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
     "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
+    "      --manifest FILE  list what DST has with its hashes, for sluice verify\n"
     "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
     "      --json          print a summary as JSON on standard output\n"
     "  -q, --quiet         print no progress bar, no final line and no notes\n"
@@ -94,6 +94,7 @@ const char command_sync_help[] =
     "      --go-back-N     repair losses by go-back-N instead of selective repeat\n"
     "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
     "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
+    "      --manifest FILE  list what DST has with its hashes, for sluice verify\n"
     "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
     "      --json          print a summary as JSON on standard output\n"
     "  -q, --quiet         print no progress bar, no final line and no notes\n"
@@ -126,6 +127,7 @@ enum {
     OPT_INCLUDE_FROM,
     OPT_FILES_FROM,
     OPT_NUMERIC,
+    OPT_MANIFEST,
 };
 
 /* What both commands take. */
@@ -137,6 +139,7 @@ enum {
         {"port", required_argument, NULL, OPT_PORT},                                               \
         {"max-size", required_argument, NULL, OPT_MAX_SIZE},                                       \
         {"fsync", no_argument, NULL, OPT_FSYNC},                                                   \
+        {"manifest", required_argument, NULL, OPT_MANIFEST},                                       \
         {"buffers", required_argument, NULL, OPT_BUFFERS},                                         \
     {                                                                                              \
         "go-back-N", no_argument, NULL, OPT_GO_BACK_N                                              \
@@ -199,6 +202,9 @@ static int cp_word(struct cp *c, int opt)
         return SAY_OK;
     case OPT_REMOTE_PATH:
         c->remote_path = optarg;
+        return SAY_OK;
+    case OPT_MANIFEST:
+        c->near.manifest = optarg;
         return SAY_OK;
     case OPT_ADDRESS:
         c->near.address = &c->address;
@@ -336,6 +342,7 @@ static int cp_option(struct cp *c, char **argv, int opt)
     case 'e':
     case OPT_REMOTE_PATH:
     case OPT_ADDRESS:
+    case OPT_MANIFEST:
     case OPT_NAME:
         code = cp_word(c, opt);
         break;
@@ -465,6 +472,8 @@ static int cp_command(struct cp *c, int argc, char **argv)
         return options_wrong(c->command, "a source or the target is missing");
     if (cp_has_input(c, argv + optind, argc - optind))
         return options_wrong(c->command, "\"-\" is no file; write ./- for one of this name");
+    if (c->sync.dry_run && c->near.manifest != NULL)
+        return options_wrong(c->command, "a dry run has no --manifest: nothing is moved");
     if (c->sync.chosen != NULL && (c->sync.prune || argc - optind > 2))
         return options_wrong(c->command, "--files-from takes one source, and no --delete");
     if (c->sync.chosen != NULL && c->chosen.n == 0)

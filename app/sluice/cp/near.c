@@ -10,6 +10,7 @@
 
 #include "sluice/cp/far.h"
 #include "sluice/loop.h"
+#include "sluice/manifest/writer.h"
 #include "sluice/say.h"
 #include "sluice/transfer/receiver.h"
 #include "sluice/transfer/sender.h"
@@ -22,6 +23,7 @@ struct near {
     struct far far;
     struct address_list addresses; /* of this host's daemon */
     struct sync_options sync;      /* as the options have them, for this end */
+    struct writer manifest;
     union {
         struct sender sender;
         struct receiver receiver;
@@ -136,7 +138,8 @@ static int near_push(struct near *n)
                                 .slots = o->buffers,
                                 .allowance = o->allowance,
                                 .copy = &n->copy,
-                                .sync = o->sync != NULL ? &n->sync : NULL};
+                                .sync = o->sync != NULL ? &n->sync : NULL,
+                                .manifest = &n->manifest};
     bool many = o->n_sources > 1 || is_directory(o->sources[0]);
     uint32_t flags = (o->overwrite ? MESSAGE_OVERWRITE : 0) | (o->fsync ? MESSAGE_FSYNC : 0) |
                      (many ? MESSAGE_DIRECTORY : 0);
@@ -191,7 +194,8 @@ static int near_pull(struct near *n)
                                   .directory =
                                       o->n_sources > 1 || (len > 0 && o->target[len - 1] == '/'),
                                   .copy = &n->copy,
-                                  .sync = o->sync != NULL ? &n->sync : NULL};
+                                  .sync = o->sync != NULL ? &n->sync : NULL,
+                                  .manifest = &n->manifest};
 
     n->copy.ready = pull_ready;
     n->copy.paths = o->sources;
@@ -209,6 +213,7 @@ int near_run(const struct near_options *o)
     if (n == NULL)
         return say_error(SAY_RESOURCE, "no memory; end other programs first");
     n->options = o;
+    code = writer_open(&n->manifest, o->manifest);
     if (o->sync != NULL) {
         n->sync = *o->sync;
         n->sync.push = !o->pull;
@@ -216,10 +221,13 @@ int near_run(const struct near_options *o)
     }
     n->copy =
         (struct copy){.host = n->far.host, .context = n, .over = near_over, .finish = near_finish};
-    if (getrandom(n->copy.token, sizeof n->copy.token, 0) != (ssize_t)sizeof n->copy.token)
+    if (code != SAY_OK)
+        ; /* it was said why */
+    else if (getrandom(n->copy.token, sizeof n->copy.token, 0) != (ssize_t)sizeof n->copy.token)
         code = say_error(SAY_LOCAL, "the kernel gives no random numbers; see getrandom(2)");
     else
         code = o->pull ? near_pull(n) : near_push(n);
+    code = writer_close(&n->manifest, code, o->common.quiet);
     free(n);
     return code;
 }

@@ -29,6 +29,7 @@ struct near_options {
     bool recursive, go_back_n, overwrite, fsync;
     bool resume;                     /* the sender sends only what the receiver does not have */
     const struct sync_options *sync; /* NULL: this is no sync */
+    const char *manifest;            /* path of the one to be written; NULL: none */
 };
 
 /* Copies. Returns an exit code; errors are printed. */

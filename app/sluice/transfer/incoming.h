@@ -16,6 +16,7 @@
 
 #include "sluice/delta/basis.h"
 #include "sluice/files/part_file.h"
+#include "sluice/manifest/writer.h"
 #include "sluice/report/summary.h"
 #include "sluice/request/buffers.h"
 #include "sluice/request/pack.h"
@@ -37,6 +38,7 @@ struct incoming {
     struct destination *destination;
     const struct copy *copy; /* NULL: this is no end of sluice cp; set by receiver.c */
     bool quiet;              /* no notes; set by receiver.c */
+    struct writer *manifest; /* NULL: none is written; set by receiver.c */
     uint32_t channel;
 
     struct buffers buffers;
@@ -95,6 +97,11 @@ int incoming_tell(struct incoming *in, uint64_t *bytes);
 int incoming_record(struct incoming *in, const struct record *r, const uint8_t *data,
                     const char **why);
 void incoming_failed(struct incoming *in, int code);
+/* The name that the file of in->name has in the destination, for the manifest. */
+static inline const char *incoming_listed(const struct incoming *in)
+{
+    return in->destination->kind == DESTINATION_FILE ? in->destination->base : in->name;
+}
 /* Reports how the file, directory or link ended: to the sender, and, if it failed, here. 0 or
  * -ENOMEM. */
 int incoming_result(struct incoming *in, enum record_code code, uint64_t size);

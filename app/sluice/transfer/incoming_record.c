@@ -56,6 +56,15 @@ static int incoming_offer(struct incoming *in, const struct record *r, const uin
     return code == RECORD_OK ? 0 : incoming_refuse(in, code);
 }
 
+/* Lists a file that is in its place. */
+static void incoming_there(struct incoming *in, const struct record *r, const uint8_t *hash)
+{
+    if (in->destination->checksum)
+        writer_file(in->manifest, incoming_listed(in), hash, r->size);
+    else
+        writer_there(in->manifest, incoming_listed(in), in->destination->dir_fd);
+}
+
 /* Answers what there is of a file. A name that will be refused has nothing. */
 static int incoming_ask(struct incoming *in, const struct record *r, const uint8_t *data)
 {
@@ -73,6 +82,8 @@ static int incoming_ask(struct incoming *in, const struct record *r, const uint8
         answer.flags = RECORD_LISTED;
     if (named && in->sync.options != NULL && incoming_sync_asked(in, r, whole) < 0)
         return -ENOMEM;
+    if (whole)
+        incoming_there(in, r, hash);
     if (whole)
         answer.flags = RECORD_WHOLE;
     in->summary.there_files += whole;
@@ -213,8 +224,10 @@ static int incoming_end_file(struct incoming *in, const struct record *r)
         return incoming_result(in, RECORD_DROPPED, 0);
     }
     code = part_file_finish(&in->part, r);
-    if (code == RECORD_OK)
+    if (code == RECORD_OK) {
         summary_file(&in->summary, r->size, holes, kept, r->hash);
+        writer_file(in->manifest, incoming_listed(in), r->hash, r->size);
+    }
     if (code == RECORD_OK && in->sync.options != NULL && named &&
         incoming_sync_received(in, &in->part.placed) < 0)
         return -ENOMEM;

@@ -139,6 +139,8 @@ int incoming_sync_link(struct incoming *in, const struct record *r, const char *
 
     part_file_rest(&in->part);
     code = place_link(&in->sync, &in->part, in->destination, in->name, target, r);
+    if (code == RECORD_OK)
+        writer_link(in->manifest, in->name, target);
     return sync_note(in, SYNC_SEEN) < 0 ? -ENOMEM : incoming_result(in, code, 0);
 }
 
@@ -148,6 +150,8 @@ int incoming_sync_hard(struct incoming *in, const struct record *r)
 
     part_file_rest(&in->part);
     code = hard_place(&in->sync, &in->part, in->destination, in->name, r);
+    if (code == RECORD_OK)
+        writer_there(in->manifest, in->name, in->destination->dir_fd);
     return sync_note(in, SYNC_SEEN) < 0 ? -ENOMEM : incoming_result(in, code, 0);
 }
 

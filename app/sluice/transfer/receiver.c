@@ -85,6 +85,7 @@ static struct incoming *receiver_inlet(struct receiver *r)
     in->copy = r->options->copy;
     in->quiet = r->options->common.quiet;
     in->sync.options = r->options->sync;
+    in->manifest = r->options->manifest;
     r->senders[r->n_senders++] = in;
     return in;
 }

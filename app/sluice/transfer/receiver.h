@@ -19,6 +19,7 @@
 
 #include "sluice/files/destination.h"
 #include "sluice/loop.h"
+#include "sluice/manifest/writer.h"
 #include "sluice/options.h"
 #include "sluice/perf/rates.h"
 #include "sluice/rate/allowance.h"
@@ -42,6 +43,7 @@ struct receiver_options {
     bool directory;                  /* the output must be a directory */
     const struct copy *copy;         /* NULL: this is no end of sluice cp */
     const struct sync_options *sync; /* NULL: this is no sync */
+    struct writer *manifest;         /* NULL: none is written */
 };
 
 struct receiver {

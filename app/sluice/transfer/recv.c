@@ -29,6 +29,7 @@ const char command_recv_help[] =
     "                      is cut off, for send --resume: 10min, 24h (24h); 0: not\n"
     "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
     "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
+    "      --manifest FILE  list what has arrived with its hashes, for sluice verify\n"
     "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
     "      --json          print a summary of each sender as a line of JSON on stdout\n"
     "  -q, --quiet         print no progress bar, no final line and no notes\n"
@@ -51,6 +52,7 @@ enum {
     OPT_FSYNC,
     OPT_MAX_SIZE,
     OPT_KEEP,
+    OPT_MANIFEST,
 };
 
 static const struct option longs[] = {
@@ -66,11 +68,19 @@ static const struct option longs[] = {
     {"fsync", no_argument, NULL, OPT_FSYNC},
     {"max-size", required_argument, NULL, OPT_MAX_SIZE},
     {"keep-partial", required_argument, NULL, OPT_KEEP},
+    {"manifest", required_argument, NULL, OPT_MANIFEST},
     {NULL, 0, NULL, 0},
 };
 
-static int recv_option(struct receiver_options *o, char **argv, int opt)
+struct recv {
+    struct receiver_options options;
+    const char *manifest; /* path; NULL: none is written */
+    struct writer writer;
+};
+
+static int recv_option(struct recv *v, char **argv, int opt)
 {
+    struct receiver_options *o = &v->options;
     uint64_t n = 0;
     int code = SAY_OK;
 
@@ -106,6 +116,9 @@ static int recv_option(struct receiver_options *o, char **argv, int opt)
     case OPTIONS_RATE:
         code = allowance_option(&o->allowance, opt);
         break;
+    case OPT_MANIFEST:
+        v->manifest = optarg;
+        break;
     case OPT_KEEP:
         code = options_keep(&o->keep_s);
         break;
@@ -119,14 +132,29 @@ static int recv_option(struct receiver_options *o, char **argv, int opt)
     return code;
 }
 
+/* Receives. Returns an exit code. */
+static int recv_run(struct recv *v)
+{
+    struct receiver *r = calloc(1, sizeof *r);
+    int code;
+
+    if (r == NULL)
+        return say_error(SAY_RESOURCE, "no memory; end other programs first");
+    code = writer_open(&v->writer, v->manifest);
+    v->options.manifest = &v->writer;
+    if (code == SAY_OK)
+        code = receiver_run(r, &v->options);
+    free(r);
+    return writer_close(&v->writer, code, v->options.common.quiet);
+}
+
 int command_recv(int argc, char **argv)
 {
-    struct receiver_options o = {.output = ".",
+    struct recv v = {.options = {.output = ".",
                                  .port = SLUICE_PORT_DEFAULT,
                                  .slots = 8,
                                  .senders = 8,
-                                 .keep_s = OPTIONS_KEEP_S};
-    struct receiver *r;
+                                 .keep_s = OPTIONS_KEEP_S}};
     int opt, code = SAY_OK;
 
     while (code == SAY_OK && (opt = getopt_long(argc, argv, ":o:p:qvh", longs, NULL)) != -1) {
@@ -134,17 +162,12 @@ int command_recv(int argc, char **argv)
             fputs(command_recv_help, stdout);
             return say_flush();
         }
-        if (!options_take(&o.common, opt))
-            code = recv_option(&o, argv, opt);
+        if (!options_take(&v.options.common, opt))
+            code = recv_option(&v, argv, opt);
     }
     if (code != SAY_OK)
         return code;
     if (optind < argc)
         return options_wrong("recv", "takes no arguments but options; give the output with -o");
-    r = calloc(1, sizeof *r);
-    if (r == NULL)
-        return say_error(SAY_RESOURCE, "no memory; end other programs first");
-    code = receiver_run(r, &o);
-    free(r);
-    return code;
+    return recv_run(&v);
 }

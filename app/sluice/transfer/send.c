@@ -25,6 +25,8 @@ const char command_send_help[] =
     "      --go-back-N    repair losses by go-back-N instead of selective repeat\n"
     "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
     "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
+    "      --manifest FILE  list what the receiver has with its hashes, for sluice\n"
+    "                     verify\n"
     "      --rates FILE   write a line of CSV every 10 ms: bytes and rates\n"
     "      --json         print a summary as JSON on standard output\n"
     "  -q, --quiet        print no progress bar, no final line and no notes\n"
@@ -38,7 +40,7 @@ const char command_send_help[] =
 
 #define WAIT_MAX_NS (7ull * 24 * 3600 * CLOCK_NS_PER_S)
 
-enum { OPT_NAME = OPTIONS_OWN, OPT_RESUME, OPT_WAIT, OPT_BUFFERS, OPT_GO_BACK_N };
+enum { OPT_NAME = OPTIONS_OWN, OPT_RESUME, OPT_WAIT, OPT_BUFFERS, OPT_GO_BACK_N, OPT_MANIFEST };
 
 static const struct option longs[] = {
     OPTIONS_LONG,
@@ -49,10 +51,12 @@ static const struct option longs[] = {
     {"wait", required_argument, NULL, OPT_WAIT},
     {"buffers", required_argument, NULL, OPT_BUFFERS},
     {"go-back-N", no_argument, NULL, OPT_GO_BACK_N},
+    {"manifest", required_argument, NULL, OPT_MANIFEST},
     {NULL, 0, NULL, 0},
 };
 
-static int send_options(struct sender_options *o, int argc, char **argv)
+/* *manifest: the path, if there is one. */
+static int send_options(struct sender_options *o, const char **manifest, int argc, char **argv)
 {
     uint64_t n;
     int opt, code = SAY_OK;
@@ -87,6 +91,9 @@ static int send_options(struct sender_options *o, int argc, char **argv)
             code = options_number("--buffers", 1, BUFFERS_MAX, &n);
             o->slots = (uint32_t)n;
             break;
+        case OPT_MANIFEST:
+            *manifest = optarg;
+            break;
         case OPT_GO_BACK_N:
             o->go_back_n = true;
             break;
@@ -97,12 +104,30 @@ static int send_options(struct sender_options *o, int argc, char **argv)
     return code;
 }
 
+/* Sends, after the checks. Returns an exit code. */
+static int send_run(struct sender_options o, const char *manifest, uint64_t total_bytes)
+{
+    struct sender *s = calloc(1, sizeof *s);
+    struct writer writer;
+    int code;
+
+    if (s == NULL)
+        return say_error(SAY_RESOURCE, "no memory; end other programs first");
+    s->total_bytes = total_bytes;
+    code = writer_open(&writer, manifest);
+    o.manifest = &writer;
+    if (code == SAY_OK)
+        code = sender_run(s, &o);
+    free(s);
+    return writer_close(&writer, code, o.common.quiet);
+}
+
 int command_send(int argc, char **argv)
 {
     struct sender_options o = {.slots = 8, .name = "stdin"};
-    struct sender *s;
+    const char *manifest = NULL;
     uint64_t total_bytes = 0;
-    int code = send_options(&o, argc, argv);
+    int code = send_options(&o, &manifest, argc, argv);
 
     if (code != SAY_OK)
         return code < 0 ? say_flush() : code;
@@ -113,13 +138,5 @@ int command_send(int argc, char **argv)
     o.paths = argv + optind;
     o.n_paths = argc - optind - 1;
     code = sender_check(&o, &total_bytes);
-    if (code != SAY_OK)
-        return code;
-    s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return say_error(SAY_RESOURCE, "no memory; end other programs first");
-    s->total_bytes = total_bytes;
-    code = sender_run(s, &o);
-    free(s);
-    return code;
+    return code != SAY_OK ? code : send_run(o, manifest, total_bytes);
 }

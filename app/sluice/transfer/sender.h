@@ -27,6 +27,7 @@
 #include "sluice/files/source.h"
 #include "sluice/files/tree.h"
 #include "sluice/loop.h"
+#include "sluice/manifest/writer.h"
 #include "sluice/options.h"
 #include "sluice/perf/rates.h"
 #include "sluice/rate/allowance.h"
@@ -57,6 +58,7 @@ struct sender_options {
     uint64_t wait_ns;                /* for a receiver that is not there yet; 0: it must be there */
     const struct copy *copy;         /* NULL: this is no end of sluice cp */
     const struct sync_options *sync; /* NULL: this is no sync; else `resume` is set, too */
+    struct writer *manifest;         /* NULL: none is written */
 };
 
 /* A file or directory that waits for its RESULT. */
@@ -78,6 +80,8 @@ struct sender_ask {
     uint64_t part_bytes;
     uint64_t link; /* its number as a file with several names; 0: it has one */
     uint64_t size; /* of the file here */
+    bool hashed;   /* it was read, for a sync by checksums */
+    uint8_t hash[RECORD_HASH_BYTES];
     char name[];
 };
 
@@ -123,6 +127,8 @@ struct sender_resume {
     struct link_table links; /* files with several names that were asked about */
     struct digest *digest;
     uint64_t kept_bytes; /* of all files, for the progress bar */
+    bool hashed;         /* the file that sender_receiver_has() was about has this hash */
+    uint8_t hash[RECORD_HASH_BYTES];
 };
 
 /* What the file being sent shares with the receiver's. */

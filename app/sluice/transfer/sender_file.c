@@ -190,7 +190,19 @@ static enum sender_step file_hard(struct sender *s, const struct tree_entry *e, 
     r.size = (uint64_t)e->st.st_size;
     r.offset = link;
     pack_add(&s->pack, &r, e->name);
+    writer_source(s->options->manifest, e->name, e->path, &e->st);
     return SENDER_WORKED;
+}
+
+/* Passes over a file that the receiver has. */
+static void file_there(struct sender *s, const struct tree_entry *e)
+{
+    s->summary.there_files++;
+    s->summary.there_bytes += (uint64_t)e->st.st_size;
+    if (s->resume.hashed)
+        writer_file(s->options->manifest, e->name, s->resume.hash, (uint64_t)e->st.st_size);
+    else
+        writer_source(s->options->manifest, e->name, e->path, &e->st);
 }
 
 /* Starts a file, unless the receiver has it. SENDER_WAITS: it is not known yet. */
@@ -211,8 +223,7 @@ static enum sender_step file_take(struct sender *s, const struct sender_entry *q
         return SENDER_WAITS;
     }
     if (has == SENDER_HAS_ALL && !dry_run) {
-        s->summary.there_files++;
-        s->summary.there_bytes += (uint64_t)e->st.st_size;
+        file_there(s, e);
     } else if (!dry_run) { /* else the receiver has said what it would do */
         if (links && link == 0)
             link = ++s->last_link; /* the receiver was not asked about it */
@@ -266,6 +277,8 @@ static enum sender_step file_link(struct sender *s, const struct tree_entry *e)
     r.mode = 0;
     r.len_bytes = (uint32_t)(len + 1 + (size_t)n);
     pack_add(&s->pack, &r, data);
+    data[r.len_bytes] = 0;
+    writer_link(s->options->manifest, e->name, data + len + 1);
     return SENDER_WORKED;
 }
 

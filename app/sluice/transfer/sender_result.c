@@ -74,6 +74,13 @@ static void result_refused(struct sender *s, const struct sender_pending *p, con
         s->giving_up = true;
 }
 
+/* The receiver has the whole file. */
+static void result_file(struct sender *s, const struct sender_pending *p)
+{
+    summary_file(&s->summary, p->bytes, p->hole_bytes, p->kept_bytes, p->hash);
+    writer_file(s->options->manifest, p->name, p->hash, p->bytes);
+}
+
 /* Handles one record. False, with *why, if it is impossible. */
 static bool result_take(struct sender *s, const struct record *r, const char *message,
                         const char **why)
@@ -90,7 +97,7 @@ static bool result_take(struct sender *s, const struct record *r, const char *me
     if (r->mode != RECORD_OK)
         result_refused(s, p, r, message);
     else if (!p->directory)
-        summary_file(&s->summary, p->bytes, p->hole_bytes, p->kept_bytes, p->hash);
+        result_file(s, p);
     result_pop(s);
     return true;
 }

@@ -124,6 +124,8 @@ uint64_t sender_asks(struct sender *s, const struct tree_entry *e)
     sender_describe(&r, a->name, &e->st);
     if (s->options->sync != NULL && s->options->sync->checksum && ask_hash(s, e, data)) {
         memcpy(data + RECORD_HASH_BYTES, a->name, len);
+        memcpy(a->hash, data, sizeof a->hash);
+        a->hashed = true;
         r.flags = RECORD_HASHED;
         r.len_bytes += RECORD_HASH_BYTES;
         pack_add(&s->pack, &r, data);
@@ -149,6 +151,8 @@ enum sender_has sender_receiver_has(struct sender *s, uint64_t ask, uint64_t *li
     if (!a->answered)
         return SENDER_HAS_UNKNOWN;
     u->held_blocks -= a->list.n;
+    u->hashed = a->hashed;
+    memcpy(u->hash, a->hash, sizeof u->hash);
     sender_delta_begin(s, a, ask);
     if (a->whole && !a->outdated)
         has = SENDER_HAS_ALL;

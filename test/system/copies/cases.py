@@ -11,6 +11,8 @@ from ..files_cases import OK, SLUICE, SOCK_A, SOCK_B, Run, parts, wait_for
 
 RSH = f"{sys.executable} -B {os.path.join(os.path.dirname(os.path.abspath(__file__)), 'rsh.py')}"
 HOST = "me@far"  # as messages name the other host
+ODD = ["with blanks  in it", "new\nline", "it's \"quoted\"", "$(touch hacked)", "`touch hacked`", "a;b & c|d", "-rf",
+       "~", "#x", "*", "tab\there", "back\\slash", "\udcff\udcfe"]
 
 
 def home(folder: str) -> str:

@@ -4,11 +4,8 @@ import json
 import os
 import random
 
-from .cases import RSH, copy, cp, home, noted
+from .cases import ODD, RSH, copy, cp, home, noted
 from ..files_cases import ADDR_B, LOCAL, MIB, OK, REMOTE, SOCK_B, Run, case, listing, make, parts, same_file
-
-ODD = ["with blanks  in it", "new\nline", "it's \"quoted\"", "$(touch hacked)", "`touch hacked`", "a;b & c|d", "-rf",
-       "~", "#x", "*", "tab\there", "back\\slash", "\udcff\udcfe"]
 
 
 @case("push and pull of a file: content, mode, time")

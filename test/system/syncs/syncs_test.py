@@ -12,7 +12,7 @@ sys.dont_write_bytecode = True
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 from system.files_cases import main  # noqa: E402
-from system.syncs import attacks, beside, contents, kept  # noqa: E402,F401 (each registers its cases)
+from system.syncs import attacks, beside, contents, kept, listed  # noqa: E402,F401 (each registers its cases)
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
