@@ -25,6 +25,9 @@ bool options_take(struct options *o, int value)
     case OPTIONS_JSON:
         o->json = true;
         return true;
+    case OPTIONS_JSON_STREAM:
+        o->json = o->json_stream = true;
+        return true;
     case 'q':
         o->quiet = true;
         return true;
@@ -144,4 +147,9 @@ int options_wrong(const char *command, const char *what)
 bool options_talk(const struct options *o)
 {
     return !o->quiet && (o->verbose || (!o->json && isatty(STDERR_FILENO)));
+}
+
+FILE *options_lines(const struct options *o)
+{
+    return o->json_stream ? stdout : NULL;
 }

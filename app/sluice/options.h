@@ -6,17 +6,20 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct options {
     const char *socket; /* path from --socket; NULL: $SLUICE_SOCKET, else libsluice's default */
     const char *rates;  /* path from --rates, of a CSV file to write; NULL: none */
     bool quiet, verbose, json;
+    bool json_stream; /* then `json`, too */
 };
 
 enum options_value {
     OPTIONS_SOCKET = 1000,
     OPTIONS_RATES,
     OPTIONS_JSON,
+    OPTIONS_JSON_STREAM, /* of commands that move files */
     OPTIONS_BWLIMIT,
     OPTIONS_RATE, /* both: sluice/rate/allowance.h */
     OPTIONS_OWN,  /* commands number their own options from here */
@@ -66,5 +69,7 @@ int options_wrong(const char *command, const char *what);
 /* Whether to print the final line for people: with --verbose, or if stderr is a terminal and --json
  * is not given; never with --quiet. */
 bool options_talk(const struct options *o);
+/* Where lines of --json-stream go; NULL: nowhere. */
+FILE *options_lines(const struct options *o);
 
 #endif

@@ -139,7 +139,7 @@ def helps(_folder: str) -> None:
         run = Run(*args)
         run.expect(OK)
         lines = run.out.splitlines()
-        assert "usage: sluice" in lines[0] and len(lines) <= 35, args
+        assert "usage: sluice" in lines[0] and len(lines) <= 40, args
         assert all(len(x) <= 100 for x in lines), args
     run = Run("--version")
     run.expect(OK)

@@ -46,6 +46,7 @@ const char command_cp_help[] =
     "      --manifest FILE  list what DST has with its hashes, for sluice verify\n"
     "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
     "      --json          print a summary as JSON on standard output\n"
+    "      --json-stream   print a line of JSON for each file, and each 0.2 s, too\n"
     "  -q, --quiet         print no progress bar, no final line and no notes\n"
     "  -v, --verbose       print the final line even if stderr is not a terminal\n"
     "      --socket PATH   socket of the daemon here ($SLUICE_SOCKET)\n"
@@ -97,6 +98,7 @@ const char command_sync_help[] =
     "      --manifest FILE  list what DST has with its hashes, for sluice verify\n"
     "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
     "      --json          print a summary as JSON on standard output\n"
+    "      --json-stream   print a line of JSON for each file, and each 0.2 s, too\n"
     "  -q, --quiet         print no progress bar, no final line and no notes\n"
     "  -v, --verbose       print the final line even if stderr is not a terminal\n"
     "      --socket PATH   socket of the daemon here ($SLUICE_SOCKET)\n"
@@ -133,6 +135,7 @@ enum {
 /* What both commands take. */
 #define BOTH                                                                                       \
     OPTIONS_LONG, ALLOWANCE_LONG, {"keep-partial", required_argument, NULL, OPT_KEEP},             \
+        {"json-stream", no_argument, NULL, OPTIONS_JSON_STREAM},                                   \
         {"rsh", required_argument, NULL, 'e'},                                                     \
         {"remote-path", required_argument, NULL, OPT_REMOTE_PATH},                                 \
         {"address", required_argument, NULL, OPT_ADDRESS},                                         \

@@ -229,7 +229,7 @@ static int crew_watch(struct crew *c)
     size_t i = 0;
     int err = 0;
 
-    progress_init(&progress, h->quiet);
+    progress_init(&progress, h->quiet, NULL);
     while (i < h->n) {
         if (h->stops && loop_code() != 0) {
             err = -ECANCELED;

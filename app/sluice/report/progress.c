@@ -10,21 +10,23 @@
 #include <unistd.h>
 
 #include "console/text.h"
+#include "sluice/report/json_lines.h"
 #include "sluice/say.h"
 
 #define PROGRESS_COLUMNS_MAX 200
 
-void progress_init(struct progress *p, bool quiet)
+void progress_init(struct progress *p, bool quiet, FILE *lines)
 {
     const char *term = getenv("TERM");
 
     memset(p, 0, sizeof *p);
+    p->lines = lines;
     p->on = !quiet && isatty(STDERR_FILENO) && (term == NULL || strcmp(term, "dumb") != 0);
 }
 
 uint64_t progress_next(const struct progress *p)
 {
-    return p->on ? p->next_ns : UINT64_MAX;
+    return p->on || p->lines != NULL ? p->next_ns : UINT64_MAX;
 }
 
 static int progress_columns(void)
@@ -63,17 +65,13 @@ static void progress_left(char *out, size_t out_len, const struct progress *p,
         snprintf(out, out_len, "  %d:%02d left", (int)left_s / 60, (int)left_s % 60);
 }
 
-void progress_show(struct progress *p, uint64_t now_ns, const struct progress_view *v)
+static void progress_draw(const struct progress *p, const struct progress_view *v)
 {
     char line[PROGRESS_COLUMNS_MAX + 256], tail[160], bytes[32], rate[32], left[32], name[80];
     char bar[PROGRESS_COLUMNS_MAX + 1] = "", repeats[40] = "", limit[40] = "";
     double part = v->total_bytes == 0 ? 0 : (double)v->done_bytes / (double)v->total_bytes;
     int columns, room;
 
-    if (!p->on || now_ns < p->next_ns)
-        return;
-    p->next_ns = now_ns + PROGRESS_INTERVAL_NS;
-    progress_measure(p, now_ns, v->done_bytes);
     columns = progress_columns();
     progress_left(left, sizeof left, p, v);
     if (v->repeats > 0)
@@ -83,7 +81,8 @@ void progress_show(struct progress *p, uint64_t now_ns, const struct progress_vi
     snprintf(tail, sizeof tail, "%10s %10s%s%s%s",
              text_bytes(bytes, sizeof bytes, (double)v->done_bytes),
              text_rate(rate, sizeof rate, p->rate_Bps), repeats, left, limit);
-    text_safe(name, columns / 3 < 79 ? (size_t)columns / 3 + 1 : 80, v->name);
+    text_safe(name, columns / 3 < 79 ? (size_t)columns / 3 + 1 : 80,
+              v->name[0] != 0 ? v->name : "waiting");
     room = columns - (int)strlen(name) - (int)strlen(tail) - 10;
     if (v->total_bytes > 0 && room >= 10) {
         int full = (int)((part > 1 ? 1 : part) * room);
@@ -97,6 +96,26 @@ void progress_show(struct progress *p, uint64_t now_ns, const struct progress_vi
     }
     line[columns] = 0;
     say_bar(line);
+}
+
+void progress_show(struct progress *p, uint64_t now_ns, const struct progress_view *v)
+{
+    if (now_ns < progress_next(p))
+        return;
+    p->next_ns = now_ns + PROGRESS_INTERVAL_NS;
+    if (p->first_ns == 0)
+        p->first_ns = now_ns;
+    progress_measure(p, now_ns, p->on ? v->done_bytes : v->moved_bytes);
+    if (p->on)
+        progress_draw(p, v);
+    json_lines_progress(p->lines,
+                        &(struct json_progress){.name = v->name,
+                                                .elapsed_s = (double)(now_ns - p->first_ns) / 1e9,
+                                                .done_bytes = v->moved_bytes,
+                                                .total_bytes = v->all_bytes,
+                                                .rate_Bps = p->rate_Bps,
+                                                .repeats = v->repeats,
+                                                .limit = v->limit});
 }
 
 void progress_clear(struct progress *p)

@@ -155,6 +155,13 @@ void summary_json(const struct summary *s, int exit_code, FILE *out)
         json_object_set_new(j, "peer_name", json_string(s->peer));
     if (j != NULL)
         json_object_set_new(j, "hash", s->files > 0 ? json_string(hex) : json_null());
+    if (j != NULL && s->stream) {
+        json_t *event = json_pack("{ss}", "event", "end");
+
+        json_object_update(event, j);
+        json_decref(j);
+        j = event;
+    }
     if (j == NULL || json_dumpf(j, out, JSON_COMPACT | JSON_REAL_PRECISION(9)) < 0)
         say_error(SAY_LOCAL, "--json: the summary could not be written; make room");
     fputc('\n', out);

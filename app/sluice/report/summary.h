@@ -14,6 +14,7 @@
 struct summary {
     bool sending;
     bool copy, sync;     /* of sluice cp, sluice sync */
+    bool stream;         /* summary_json() is the last of several events */
     uint64_t bytes;      /* of files that the receiver has whole, holes included */
     uint64_t hole_bytes; /* holes among `bytes`: not on the wire */
     uint64_t kept_bytes; /* among `bytes`, those that an interrupted transfer had left */

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "sluice/delta/basis.h"
 #include "sluice/files/part_file.h"
@@ -38,6 +39,7 @@ struct incoming {
     struct destination *destination;
     const struct copy *copy; /* NULL: this is no end of sluice cp; set by receiver.c */
     bool quiet;              /* no notes; set by receiver.c */
+    FILE *lines;             /* for lines of JSON, or NULL; set by receiver.c */
     struct writer *manifest; /* NULL: none is written; set by receiver.c */
     uint32_t channel;
 

@@ -6,6 +6,7 @@
 
 #include "sluice/files/name.h"
 #include "sluice/loop.h"
+#include "sluice/report/json_lines.h"
 #include "sluice/say.h"
 #include "sluice/transfer/incoming.h"
 
@@ -227,6 +228,7 @@ static int incoming_end_file(struct incoming *in, const struct record *r)
     if (code == RECORD_OK) {
         summary_file(&in->summary, r->size, holes, kept, r->hash);
         writer_file(in->manifest, incoming_listed(in), r->hash, r->size);
+        json_lines_file(in->lines, in->name, r->size);
     }
     if (code == RECORD_OK && in->sync.options != NULL && named &&
         incoming_sync_received(in, &in->part.placed) < 0)

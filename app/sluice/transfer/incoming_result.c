@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "console/text.h"
+#include "sluice/report/json_lines.h"
 #include "sluice/say.h"
 #include "sluice/transfer/incoming.h"
 
@@ -32,8 +33,10 @@ int incoming_result(struct incoming *in, enum record_code code, uint64_t size)
     const char *why = code == RECORD_OK ? "" : in->part.why;
     char safe[512];
 
-    if (code != RECORD_OK)
+    if (code != RECORD_OK) {
         in->summary.failed++;
+        json_lines_failed(in->lines, in->name, why[0] != 0 ? why : record_code_cause(code));
+    }
     if (code != RECORD_OK && incoming_says(in, code)) {
         incoming_failed(in, incoming_exit(code));
         say_error(SAY_LOCAL, "%s: %s; %s", text_safe(safe, sizeof safe, in->name),

@@ -64,6 +64,14 @@ static bool receiver_waiting(const struct receiver *r, uint32_t channel)
     return false;
 }
 
+/* Where lines of JSON go; NULL: nowhere. */
+static FILE *receiver_lines(const struct receiver *r)
+{
+    FILE *out = copy_is_far(r->options->copy) ? NULL : options_lines(&r->options->common);
+
+    return out != NULL && r->destination.stream_fd == 1 ? stderr : out;
+}
+
 /* A struct incoming without a connection, made if all have one; NULL: no memory, or too many. */
 static struct incoming *receiver_inlet(struct receiver *r)
 {
@@ -84,6 +92,7 @@ static struct incoming *receiver_inlet(struct receiver *r)
     }
     in->copy = r->options->copy;
     in->quiet = r->options->common.quiet;
+    in->lines = receiver_lines(r);
     in->sync.options = r->options->sync;
     in->manifest = r->options->manifest;
     r->senders[r->n_senders++] = in;
@@ -276,11 +285,13 @@ static void receiver_close(struct receiver *r, struct incoming *in)
         r->past.rx_bytes += f.rx_bytes;
         r->past.tx_bytes += f.tx_bytes;
         r->past.repeats += f.repeats;
+        r->past_bytes += in->summary.bytes + in->summary.there_bytes;
         progress_clear(&r->progress);
         if (c != NULL && c->finish != NULL)
             incoming_failed(in, c->finish(c->context, in->code));
         in->summary.copy = c != NULL;
         in->summary.sync = r->options->sync != NULL;
+        in->summary.stream = o->json_stream;
         if (o->json)
             summary_json(&in->summary, in->code, r->destination.stream_fd == 1 ? stderr : stdout);
         if (in->code == SAY_OK && options_talk(o) && !copy_is_far(c))
@@ -301,10 +312,16 @@ static uint64_t receiver_next(const struct receiver *r)
     return time_min(time_min(rates_next(&r->rates), progress_next(&r->progress)), limits);
 }
 
+/* Bytes of files that this sender has sent, or that were there. */
+static uint64_t receiver_moved(const struct incoming *in)
+{
+    return in->summary.bytes + in->summary.there_bytes + (in->in_file ? in->part.at_bytes : 0);
+}
+
 static void receiver_tick(struct receiver *r)
 {
     struct flow f = r->past;
-    struct progress_view v = {.name = "waiting", .limit = ""};
+    struct progress_view v = {.name = "", .limit = "", .moved_bytes = r->past_bytes};
     uint64_t now = loop_now();
     struct sluice_stats stats;
     uint32_t i;
@@ -320,6 +337,7 @@ static void receiver_tick(struct receiver *r)
         flow_add(&f, &stats, false);
         v.done_bytes += in->part.at_bytes;
         v.total_bytes += in->part.offer.size;
+        v.moved_bytes += receiver_moved(in);
         v.repeats += stats.rx_lost;
         v.name = in->name;
     }
@@ -467,7 +485,8 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
     uint32_t i;
 
     r->options = o;
-    progress_init(&r->progress, o->common.quiet || o->common.json || copy_is_far(o->copy));
+    progress_init(&r->progress, o->common.quiet || o->common.json || copy_is_far(o->copy),
+                  receiver_lines(r));
     r->code = receiver_output(r);
     if (r->code == SAY_OK)
         r->code = rates_open(&r->rates, o->common.rates);

@@ -60,6 +60,7 @@ struct receiver {
     bool accepting, short_of_memory;
     struct flow past; /* sum over connections that are closed */
     struct progress progress;
+    uint64_t past_bytes;  /* of files of senders that are done */
     struct limits limits; /* while senders are served */
     struct allowance allowance;
     uint64_t port_Bps; /* what the daemon's port carries; 0: not known, or nothing depends on it */

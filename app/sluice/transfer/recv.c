@@ -32,6 +32,7 @@ const char command_recv_help[] =
     "      --manifest FILE  list what has arrived with its hashes, for sluice verify\n"
     "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
     "      --json          print a summary of each sender as a line of JSON on stdout\n"
+    "      --json-stream   print a line of JSON for each file, and each 0.2 s, too\n"
     "  -q, --quiet         print no progress bar, no final line and no notes\n"
     "  -v, --verbose       report when ready and print the final line even if stderr\n"
     "                      is not a terminal\n"
@@ -58,6 +59,7 @@ enum {
 static const struct option longs[] = {
     OPTIONS_LONG,
     ALLOWANCE_LONG,
+    {"json-stream", no_argument, NULL, OPTIONS_JSON_STREAM},
     {"output", required_argument, NULL, 'o'},
     {"port", required_argument, NULL, 'p'},
     {"once", no_argument, NULL, OPT_ONCE},

@@ -29,6 +29,7 @@ const char command_send_help[] =
     "                     verify\n"
     "      --rates FILE   write a line of CSV every 10 ms: bytes and rates\n"
     "      --json         print a summary as JSON on standard output\n"
+    "      --json-stream  print a line of JSON for each file, and each 0.2 s, too\n"
     "  -q, --quiet        print no progress bar, no final line and no notes\n"
     "  -v, --verbose      print the final line even if stderr is not a terminal\n"
     "      --socket PATH  socket of the daemon ($SLUICE_SOCKET)\n"
@@ -45,6 +46,7 @@ enum { OPT_NAME = OPTIONS_OWN, OPT_RESUME, OPT_WAIT, OPT_BUFFERS, OPT_GO_BACK_N,
 static const struct option longs[] = {
     OPTIONS_LONG,
     ALLOWANCE_LONG,
+    {"json-stream", no_argument, NULL, OPTIONS_JSON_STREAM},
     {"recursive", no_argument, NULL, 'r'},
     {"name", required_argument, NULL, OPT_NAME},
     {"resume", no_argument, NULL, OPT_RESUME},

@@ -116,6 +116,7 @@ static uint64_t sender_next(const struct sender *s)
 static void sender_tick(struct sender *s, uint64_t now)
 {
     struct flow f = {.outward = true};
+    uint64_t done;
 
     if (now < sender_next(s))
         return;
@@ -123,14 +124,16 @@ static void sender_tick(struct sender *s, uint64_t now)
         sender_limit(s, false);
     sluice_conn_stats(s->conn, &s->summary.stats);
     flow_add(&f, &s->summary.stats, true);
+    done = f.tx_bytes + s->resume.kept_bytes + s->summary.there_bytes;
     rates_sample(&s->rates, now, &f);
     if (now >= limits_next(&s->limits))
         limits_sample(&s->limits, &s->summary.stats);
     progress_show(&s->progress, now,
                   &(struct progress_view){.name = s->current,
-                                          .done_bytes = f.tx_bytes + s->resume.kept_bytes +
-                                                        s->summary.there_bytes,
+                                          .done_bytes = done,
                                           .total_bytes = s->total_bytes,
+                                          .moved_bytes = done,
+                                          .all_bytes = s->total_bytes,
                                           .repeats = f.repeats,
                                           .limit = limits_now(&s->limits)});
 }
@@ -286,6 +289,7 @@ static void sender_report(struct sender *s)
         sender_failed(s, c->finish(c->context, s->code));
     s->summary.copy = c != NULL;
     s->summary.sync = s->options->sync != NULL;
+    s->summary.stream = o->json_stream;
     if (o->json)
         summary_json(&s->summary, s->code, stdout);
     if (s->code == SAY_OK && options_talk(o) && !copy_is_far(c))
@@ -297,7 +301,8 @@ int sender_run(struct sender *s, const struct sender_options *o)
     s->options = o;
     s->slot = -1;
     inspect_init(&s->inspect, o->sync != NULL ? o->sync->attributes : 0);
-    progress_init(&s->progress, o->common.quiet || o->common.json || copy_is_far(o->copy));
+    progress_init(&s->progress, o->common.quiet || o->common.json || copy_is_far(o->copy),
+                  sender_lines(s));
     if (summary_init(&s->summary, true) < 0 || source_init(&s->source) < 0 ||
         (o->resume && sender_resume_init(s) < 0))
         sender_failed(s, say_error(SAY_RESOURCE, "no memory; end other programs first"));

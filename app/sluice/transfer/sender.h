@@ -208,6 +208,12 @@ static inline const char *sender_peer(const struct sender *s)
     return c != NULL && c->host != NULL ? c->host : s->options->host;
 }
 
+/* Where lines of JSON about files go; NULL: nowhere. */
+static inline FILE *sender_lines(const struct sender *s)
+{
+    return copy_is_far(s->options->copy) ? NULL : options_lines(&s->options->common);
+}
+
 /* Keeps the first exit code. */
 static inline void sender_failed(struct sender *s, int code)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "console/text.h"
+#include "sluice/report/json_lines.h"
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
 
@@ -56,6 +57,8 @@ static void result_refused(struct sender *s, const struct sender_pending *p, con
     s->summary.failed++;
     text_safe(name, sizeof name, p->name);
     cause = why[0] != 0 ? why : record_code_cause(r->mode);
+    if (!p->dropped)
+        json_lines_failed(sender_lines(s), p->name, cause);
     /* For a full disk one line is enough, however many files were in flight. */
     if (p->dropped || s->giving_up)
         ;
@@ -79,6 +82,7 @@ static void result_file(struct sender *s, const struct sender_pending *p)
 {
     summary_file(&s->summary, p->bytes, p->hole_bytes, p->kept_bytes, p->hash);
     writer_file(s->options->manifest, p->name, p->hash, p->bytes);
+    json_lines_file(sender_lines(s), p->name, p->bytes);
 }
 
 /* Handles one record. False, with *why, if it is impossible. */

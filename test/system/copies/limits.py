@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from .cases import RSH, cp, environment, home, operands
-from ..files_cases import MIB, OK, SLUICE, SOCK_A, SOCK_B, USAGE, Run, case, make, recv, same_file, send
+from ..files_cases import MIB, OK, REMOTE, SLUICE, SOCK_A, SOCK_B, USAGE, Run, case, make, recv, same_file, send
 
 LIMIT_BPS = 10_000_000  # 80 Mbit/s
 BYTES = 24 * MIB
@@ -117,3 +117,32 @@ def wrong(folder: str) -> None:
         send(*words, path, "10.90.0.2").expect(USAGE, why)
         Run("recv", *words, "-o", folder, sock=SOCK_B).expect(USAGE, why)
     cp(folder, "--bwlimit", "0", path, "far:f").expect(OK)
+
+
+@case("lines of JSON: progress, each file, what failed, and the end")
+def lines(folder: str) -> None:
+    names = ["a", "quo\"ted\nb", "\udcff"]
+    source = os.path.join(folder, "src")
+    os.mkdir(source)
+    for name in names:
+        make(source, name, random.Random(1).randbytes(2 * MIB))
+    back = os.path.join(folder, "back")
+    os.mkdir(back)
+    os.mkdir(os.path.join(home(folder), "src"))
+    with open(os.path.join(home(folder), "src", "a"), "wb") as f:
+        f.write(b"in the way")
+    runs: list[tuple[str, str, list[str], int]] = [(source, "far:", ["src/a"], REMOTE), ("far:src", back, [], OK)]
+    for source_name, to, failed, code in runs:
+        run = cp(folder, "--json-stream", "-r", "--bwlimit", "40Mbit", source_name, to)
+        run.expect(code)
+        events = [json.loads(line) for line in run.out.splitlines()]
+        kinds = [e["event"] for e in events]
+        assert kinds[-1] == "end" and kinds.count("end") == 1 and kinds.count("progress") >= 2, kinds
+        assert events[-1]["files"] == kinds.count("file") == 3 - len(failed), events
+        assert events[-1]["exit"] == code
+        assert [e["name"] for e in events if e["event"] == "failed"] == failed, events
+        moved = [e["bytes"] for e in events if e["event"] == "progress"]
+        assert moved == sorted(moved) and moved[-1] <= 3 * 2 * MIB, moved
+        found = {bytes.fromhex(e["name_hex"]).decode(errors="surrogateescape") if "name_hex" in e else e["name"]
+                 for e in events if e["event"] == "file"}
+        assert {f"src/{n}" for n in names} - set(failed) == found, found
