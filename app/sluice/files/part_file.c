@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,10 +103,10 @@ static int part_file_look(const struct part_file *p, struct stat *st)
     return err;
 }
 
-/* The mode that the file is made with: mostly that which it is to have. */
+/* The mode that the file is to have, as far as it is known already. */
 static mode_t part_file_mode(const struct part_file *p)
 {
-    return (p->offer.mode & ~p->destination->mask & PART_FILE_MODE) | S_IRUSR | S_IWUSR;
+    return p->offer.mode & ~p->destination->mask & PART_FILE_MODE;
 }
 
 /* Makes or opens the temporary file in the final directory. 0 or a negative errno. */
@@ -117,16 +116,13 @@ static int part_file_create(struct part_file *p)
     bool brief = (p->offer.flags & RECORD_SIZE_UNKNOWN) == 0 && p->offer.size < RECORD_CHUNK_BYTES;
     struct stat st;
 
-    p->temporary.text[0] = 0;
-    if (brief && !resume)
-        p->fd = part_name_unnamed(p->dir_fd, part_file_mode(p));
-    if (p->fd >= 0) {
-        if ((p->offer.flags & RECORD_COPIES) != 0)
-            p->basis_fd = part_file_look(p, &st);
-        return 0;
-    }
-    part_name_make(&p->temporary, p->owner, p->base, &p->offer);
-    p->fd = part_name_open(&p->temporary, p->dir_fd, p->base, resume);
+    p->temporary.lasting = false;
+    brief &= !resume;
+    if (!brief)
+        part_name_make(&p->temporary, p->owner, p->base, &p->offer);
+    /* A short one has its mode at once. A long one may stay when its owner has gone. */
+    p->fd =
+        part_name_open(&p->temporary, p->dir_fd, p->base, resume, brief ? part_file_mode(p) : 0);
     if (p->fd >= 0 && resume && fstat(p->fd, &st) == 0)
         p->part_bytes = part_file_whole((uint64_t)st.st_size, p->offer.size);
     if (p->fd >= 0 && (p->offer.flags & RECORD_COPIES) != 0)
@@ -175,40 +171,14 @@ static int part_file_vacant(struct part_file *p)
     return err;
 }
 
-/* Gives a file without a name a temporary one, which can take the place of another file's name. 0
- * or a negative errno. */
-static int part_file_stand_in(struct part_file *p)
-{
-    int err;
-
-    /* Its time may be an old one: part_name_clean() of another transfer would remove it. */
-    flock(p->fd, LOCK_EX | LOCK_NB);
-    do {
-        err = part_name_draw(&p->temporary, p->base);
-        if (err == 0)
-            err = part_name_give(p->fd, p->dir_fd, p->temporary.text);
-    } while (err == -EEXIST);
-    if (err < 0)
-        p->temporary.text[0] = 0;
-    return err;
-}
-
 /* Gives the file its final name, atomically. 0 or a negative errno; -EEXIST: the name is taken and
  * must not be replaced. */
-static int part_file_rename(struct part_file *p)
+static int part_file_rename(const struct part_file *p)
 {
     const struct destination *d = p->destination;
     const char *from = p->temporary.text;
     int err, fd = p->dir_fd;
 
-    if (from[0] == 0) {
-        err = d->overwrite && p->there ? -EEXIST : part_name_give(p->fd, fd, p->base);
-        if (err != -EEXIST || !d->overwrite)
-            return err;
-        err = part_file_stand_in(p);
-        if (err < 0)
-            return err;
-    }
     if (d->overwrite) {
         err = renameat(fd, from, fd, p->base) < 0 ? -errno : 0;
         if (err != -EISDIR || !d->sync)
@@ -673,15 +643,13 @@ enum record_code part_file_finish(struct part_file *p, const struct record *end)
     }
     err = part_file_settle(p);
     /* Some file systems say only at a close that they could not store what was written. The other
-     * descriptor keeps the lock until the file has its name, or another transfer could resume it
-     * meanwhile; or it keeps a file without a name. */
+     * descriptor keeps the lock until the file has its name, or another transfer could resume or
+     * remove it meanwhile. */
     lock = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
     if (close(p->fd) < 0 && err == 0)
         err = -errno;
     p->fd = lock;
-    if (err == 0 && p->temporary.text[0] == 0 && p->fd < 0)
-        err = -EMFILE;
-    if (err == 0 && p->fd >= 0 && p->temporary.text[0] != 0 &&
+    if (err == 0 && p->fd >= 0 && p->temporary.lasting &&
         !part_name_holds(&p->temporary, p->dir_fd, p->fd))
         err = -ENOENT;
     if (err == 0)

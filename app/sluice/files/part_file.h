@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One file that is being received: written in its final directory under a temporary name, or
- * without one (part_name.h), checked, then named.
+ * One file that is being received: written under a temporary name (part_name.h) in its final
+ * directory, checked, then renamed.
  *
  * Invariant: until part_file_finish() succeeds, nothing new has the final name; after
  * part_file_finish() or part_file_discard(), nothing has the temporary name. An existing file is

@@ -16,12 +16,13 @@
 
 #include "base/bytes.h"
 #include "crypto/hash.h"
-#include "sluice/attributes/fd_path.h"
 
 #define MARK       ".part-"
 #define DIGITS     16
 #define SUFFIX_LEN (sizeof MARK - 1 + DIGITS)
 #define OTHERS     (S_IWGRP | S_IWOTH)
+
+#define DRAWN_AT_ONCE 32u
 
 static void name_set(struct part_name *n, const char *base, uint64_t digits)
 {
@@ -84,15 +85,17 @@ static int part_take(int dir_fd, const char *name, struct stat *st)
 
 /* Makes a part file and locks it. A file system without locks gives a part file that nobody can
  * resume. */
-static int part_create(struct part_name *n, int dir_fd)
+static int part_create(struct part_name *n, int dir_fd, mode_t mode)
 {
-    int fd = openat(dir_fd, n->text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = openat(dir_fd, n->text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    (mode & ~OTHERS) | S_IRUSR | S_IWUSR);
+    struct stat st;
     bool taken;
 
     if (fd < 0)
         return -errno;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        if (part_name_holds(n, dir_fd, fd))
+        if (fstat(fd, &st) == 0 && st.st_nlink > 0)
             return fd;
         taken = true; /* by part_name_clean(), which removed it before we locked it */
     } else {
@@ -107,16 +110,19 @@ static int part_create(struct part_name *n, int dir_fd)
 
 int part_name_draw(struct part_name *n, const char *base)
 {
-    uint64_t digits;
+    static uint64_t drawn[DRAWN_AT_ONCE]; /* a system call for each file would be many */
+    static uint32_t left;
 
     n->lasting = false;
-    if (getrandom(&digits, sizeof digits, 0) != sizeof digits)
+    if (left == 0 && getrandom(drawn, sizeof drawn, 0) == sizeof drawn)
+        left = DRAWN_AT_ONCE;
+    if (left == 0)
         return -EIO;
-    name_set(n, base, digits);
+    name_set(n, base, drawn[--left]);
     return 0;
 }
 
-int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume)
+int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume, mode_t mode)
 {
     struct stat st;
     int fd = -EEXIST, tries;
@@ -124,7 +130,7 @@ int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resum
     for (tries = 0; tries < 100 && fd == -EEXIST; tries++) {
         if (!n->lasting && part_name_draw(n, base) < 0)
             return -EIO;
-        fd = part_create(n, dir_fd);
+        fd = part_create(n, dir_fd, mode);
         if (fd != -EEXIST || !n->lasting)
             continue;
         fd = part_take(dir_fd, n->text, &st);
@@ -138,30 +144,6 @@ int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resum
             fd = -EEXIST;
     }
     return fd == -EEXIST ? -EIO : fd;
-}
-
-int part_name_unnamed(int dir_fd, mode_t mode)
-{
-    static int proc = -1; /* whether part_name_give() has what it needs */
-    int fd;
-
-    if (proc < 0)
-        proc = access("/proc/self/fd", X_OK) == 0;
-    fd = proc ? openat(dir_fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode) : -1;
-    return fd < 0 ? (proc ? -errno : -EOPNOTSUPP) : fd;
-}
-
-int part_name_give(int fd, int dir_fd, const char *name)
-{
-    static bool refused; /* only privileged processes may name a descriptor's file directly */
-    char self[FD_PATH_MAX];
-
-    if (!refused && linkat(fd, "", dir_fd, name, AT_EMPTY_PATH) == 0)
-        return 0;
-    if (!refused && errno != ENOENT && errno != EPERM)
-        return -errno;
-    refused = true;
-    return linkat(AT_FDCWD, fd_path(self, fd), dir_fd, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
 uint64_t part_name_bytes(const struct part_name *n, int dir_fd)

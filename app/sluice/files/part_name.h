@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The files in which files are received: ".NAME.part-" and 16 hex digits, in the final directory,
- * or a file without a name, if it is too short to be resumed.
+ * The files in which files are received: ".NAME.part-" and 16 hex digits, in the final directory.
+ * (A file without a name, O_TMPFILE, would cost less. But when it gets its name, programs that
+ * watch the directory are told of no file that is whole: of no rename, and of no close after
+ * writing.)
  *
  * The digits follow from what the sender says of the file, so that a later transfer of the same
  * file finds what an interrupted one has left. A part file is locked (flock) by the process that
@@ -32,22 +34,14 @@ void part_name_make(struct part_name *n, const char *owner, const char *base,
                     const struct record *offer);
 /*
  * Opens the part file for reading and writing, and locks it. resume: what it has is kept;
- * otherwise it is emptied. If it cannot be had, *n gets random digits, which need `base`. Returns
- * the descriptor or a negative errno.
+ * otherwise it is emptied. If it cannot be had, or n is not lasting, *n gets random digits, which
+ * need `base`. mode: of a new one; nobody else gets more than to read it. Returns the descriptor or
+ * a negative errno.
  */
-int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume);
+int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume, mode_t mode);
 /* Gives it random digits, so that nothing has the name yet, and nobody will look for it. 0 or -EIO.
  */
 int part_name_draw(struct part_name *n, const char *base);
-/*
- * Makes a file without a name in the directory, for reading and writing. It goes when it is closed,
- * also by a kill, unless part_name_give() was called. Needs neither a name nor a lock, so it costs
- * half as much as part_name_open(). Returns the descriptor or a negative errno: not every file
- * system can.
- */
-int part_name_unnamed(int dir_fd, mode_t mode);
-/* Gives such a file a name in the directory. 0 or a negative errno; -EEXIST: something has it. */
-int part_name_give(int fd, int dir_fd, const char *name);
 /* Whether the name is still that of the open part file: somebody may have removed that, and another
  * transfer made a new one. */
 bool part_name_holds(const struct part_name *n, int dir_fd, int fd);

@@ -3,7 +3,9 @@
 #include <csignal>
 #include <cstring>
 #include <string>
+#include <sys/inotify.h>
 #include <sys/resource.h>
+#include <vector>
 
 #include "unit/base/seed.h"
 #include "unit/sluice/content.h"
@@ -108,26 +110,58 @@ TEST_F(Part, NothingHasTheNameBeforeItIsWhole)
     ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
     ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
     EXPECT_EQ(folder.read("x"), "old");
-    EXPECT_EQ(folder.count(), 1u) << "a short file has no name before";
+    EXPECT_EQ(folder.count(), 2u);
+    EXPECT_EQ(std::string(part.temporary.text).rfind(".x.part-", 0), 0u) << part.temporary.text;
     struct record e = end("new");
     ASSERT_EQ(part_file_finish(&part, &e), RECORD_OK);
     EXPECT_EQ(folder.read("x"), "new");
     EXPECT_EQ(folder.count(), 1u);
 }
 
-/* One that could be resumed has a name by which it is found, and so has one of any length. */
-TEST_F(Part, LongFilesHaveATemporaryName)
+/* What may lie around for long is its owner's only. A short file has its mode at once, but nobody
+ * else may write to it before it is whole. */
+TEST_F(Part, ModeUntilItIsWhole)
 {
-    for (bool unknown : {false, true}) {
-        offer.size = unknown ? 0 : RECORD_CHUNK_BYTES;
-        offer.flags = unknown ? RECORD_SIZE_UNKNOWN : 0;
-        ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
-        EXPECT_EQ(folder.count(), 1u);
-        EXPECT_EQ(std::string(part.temporary.text).rfind(".x.part-", 0), 0u) << part.temporary.text;
-        EXPECT_TRUE(std::filesystem::exists(folder.at(part.temporary.text)));
-        part_file_discard(&part);
-        EXPECT_EQ(folder.count(), 0u);
+    struct stat st;
+
+    strcpy(part.owner, "peer b");
+    offer.mode = 0666;
+    for (uint64_t size :
+         {(uint64_t)0, (uint64_t)RECORD_CHUNK_BYTES - 1, (uint64_t)RECORD_CHUNK_BYTES}) {
+        for (uint16_t flags : {(uint16_t)0, (uint16_t)RECORD_SIZE_UNKNOWN}) {
+            bool brief = size < RECORD_CHUNK_BYTES && flags == 0;
+
+            offer.size = size;
+            offer.flags = flags;
+            ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
+            ASSERT_EQ(fstat(part.fd, &st), 0);
+            EXPECT_EQ(st.st_mode & 07777, brief ? 0644u : 0600u) << size << " " << flags;
+            EXPECT_EQ(part.temporary.lasting, !brief && flags == 0);
+            part_file_discard(&part);
+            EXPECT_EQ(folder.count(), 0u);
+        }
     }
+}
+
+/* Whoever watches a directory takes a rename for the sign that a file is whole. */
+TEST_F(Part, WatchersAreToldThatAFileIsWhole)
+{
+    alignas(struct inotify_event) char events[8192];
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    std::vector<std::string> moved;
+
+    ASSERT_GE(inotify_add_watch(fd, folder.path.c_str(), IN_MOVED_TO), 0);
+    ASSERT_EQ(put("short", "x"), RECORD_OK);
+    ASSERT_EQ(put("long", std::string(RECORD_CHUNK_BYTES, 'x')), RECORD_OK);
+    ssize_t n = read(fd, events, sizeof events);
+    for (ssize_t at = 0; at < n;) {
+        const struct inotify_event *e = (const struct inotify_event *)(events + at);
+
+        moved.push_back(e->name);
+        at += (ssize_t)sizeof *e + e->len;
+    }
+    close(fd);
+    EXPECT_EQ(moved, (std::vector<std::string>{"short", "long"}));
 }
 
 /* What appears while a short file is received stays, unless it may be replaced. */

@@ -454,7 +454,7 @@ TEST_F(Resume, ANewPartIsNotTakenAwayBeforeItIsLocked)
         int fd;
 
         part_name_make(&name, "peer b", "x", &offer);
-        fd = part_name_open(&name, folder.fd, "x", false);
+        fd = part_name_open(&name, folder.fd, "x", false, 0);
         if (fd < 0)
             break;
         lost += !part_name_holds(&name, folder.fd, fd);
