@@ -10,7 +10,7 @@ from typing import Any
 from .harness import Context, Skip, TestbedError, one_line, scene
 from testbed.daemon import Daemon
 from testbed.pair import ADDR_B, memif_pair
-from testbed.process import Process, Testbed, until
+from testbed.process import Process, Testbed, status_kb, until
 
 # Users and group need no names.
 GROUP = 54321
@@ -23,8 +23,8 @@ PEER, RESOURCE = 4, 7
 def users(testbed: Testbed, context: Context) -> None:
     if os.geteuid() != 0:
         raise Skip("only root can start processes as other users")
-    # Each receiver takes 64 requests of 4 MiB and a little more, so two users fit into the total.
-    quota, total = 300 * MIB, 640 * MIB
+    # Each receiver takes two requests of 4 MiB and some more while it waits, so each user may have two or more.
+    quota, total = 48 * MIB, 64 * MIB
     a, b = memif_pair(testbed, context.build, daemon_keys={"socket_group": GROUP, "quota": quota,
                                                        "quota_total": total}, memory_mb=256)
     sluice = shared(testbed, context)
@@ -46,17 +46,19 @@ def users(testbed: Testbed, context: Context) -> None:
         if wanted not in cure or re.search(r"-aG (root|\$\(stat)", cure):
             raise TestbedError(f"the doctor's cure is not {wanted!r}\n{cure}")
     receivers = []
-    for number, uid in enumerate(USERS):
+    for number in range(12):
+        user, service = number % len(USERS), 7100 + number
         home = testbed.path(f"home{number}")
         os.mkdir(home)
-        os.chown(home, uid, GROUP)
-        receivers.append(start(f"user{number}", uid, GROUP, "recv", "-v", "-p", str(7100 + number),
-                               "--buffers", "64", "-o", home))
-        if number < 2:
-            b.wait_listening(7100 + number, receivers[-1])
-    if receivers[2].wait(60) != RESOURCE or "all users together" not in receivers[2].err():
-        raise TestbedError(f"the third user is not refused for the total\n{receivers[2].tail()}")
-    locked = b.holdings()["locked_kB"]
+        os.chown(home, USERS[user], GROUP)
+        receivers.append(start(f"user{user}", USERS[user], GROUP, "recv", "-v", "-p", str(service), "-o", home))
+        if not _begun(receivers[-1]):
+            break
+    last = receivers.pop()
+    if last.running() or last.wait(30) != RESOURCE or "all users together" not in last.err() or len(receivers) < 3:
+        raise TestbedError(f"receiver {len(receivers)} is not refused for the total, or not that one\n{last.tail()}")
+    locked = status_kb(b.pid(), "VmLck")
+    receivers.pop().stop()  # `sluice show` needs memory, too
     for client in b.show("clients"):
         if client["user_bytes"] > quota:
             raise TestbedError(f"a user has more than the quota: {client}")
@@ -65,6 +67,12 @@ def users(testbed: Testbed, context: Context) -> None:
         raise TestbedError(f"{locked} kB are locked, the total is {total >> 10} kB")
     for daemon in (a, b):
         daemon.stop()
+
+
+def _begun(receiver: Process) -> bool:
+    """Waits until the receiver waits for senders, or has ended. True: it waits."""
+    until(lambda: not receiver.running() or "waiting on port" in receiver.err(), 30, "a receiver, or its end")
+    return receiver.running()
 
 
 def as_user(testbed: Testbed, daemon: Daemon, sluice: str, name: str, uid: int, *args: str, gid: int = GROUP) -> Process:

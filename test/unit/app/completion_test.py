@@ -12,7 +12,8 @@ import unittest
 
 sys.dont_write_bytecode = True
 SLUICE, ROOT = (os.path.abspath(a) for a in sys.argv[1:3])
-COMMANDS = ("cp", "sync", "send", "recv", "perf", "show", "top", "console", "exec", "reload", "doctor", "ping", "key", "capture")
+COMMANDS = ("cp", "sync", "send", "recv", "perf", "show", "top", "console", "exec", "reload", "doctor", "ping", "key", "capture",
+            "verify")
 
 
 def run(*args: str, **more: str) -> str:
