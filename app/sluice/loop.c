@@ -53,11 +53,13 @@ void loop_signals(void)
 
 int loop_open(struct loop *l, const char *socket_path)
 {
-    char err[512];
+    char why[512];
+    int err;
 
     loop_signals();
-    if (sluice_open(&l->session, socket_path, err, sizeof err) < 0)
-        return say_error(SAY_DAEMON, "%s", err);
+    err = sluice_open(&l->session, socket_path, why, sizeof why);
+    if (err < 0) /* without memory or quota, there is a daemon nevertheless */
+        return say_error(err == -ENOMEM || err == -EDQUOT ? SAY_RESOURCE : SAY_DAEMON, "%s", why);
     l->fd = sluice_fd(l->session);
     if (l->fd < 0) {
         int code = say_error(SAY_RESOURCE, "%s", sluice_error(l->session));
