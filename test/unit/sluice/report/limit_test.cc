@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "../base/seed.h"
+#include "unit/base/seed.h"
 
 extern "C" {
 #include "base/rng.h"
