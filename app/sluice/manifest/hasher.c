@@ -40,10 +40,8 @@ struct hand {
     struct crew *crew;
     pthread_t thread;
     struct digest *digest;
-    uint8_t *piece; /* DIGEST_PIECE_BYTES */
-    int parent_fd;  /* the directory of the file before; -1: none */
-    size_t parent_len;
-    const char *parent; /* a name in that directory: the next file is often in there, too */
+    uint8_t *piece;      /* DIGEST_PIECE_BYTES */
+    struct name_dir dir; /* of the file before: the next one is often in there, too */
 };
 
 /* ---- one file ------------------------------------------------------------------------------ */
@@ -52,20 +50,12 @@ struct hand {
 static int hand_open(struct hand *w, const char *name)
 {
     const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    const char *slash = strrchr(name, '/'), *base = slash == NULL ? name : slash + 1;
-    size_t len = (size_t)(base - name);
-    int fd;
+    const char *base;
+    int fd, parent_fd = name_dir_parent(&w->dir, name, &base, NULL);
 
-    if (w->parent_fd < 0 || len != w->parent_len || memcmp(name, w->parent, len) != 0) {
-        if (w->parent_fd >= 0)
-            close(w->parent_fd);
-        w->parent_fd = name_parent(w->crew->hasher->root_fd, name, &base, NULL);
-        w->parent = name;
-        w->parent_len = len;
-    }
-    if (w->parent_fd < 0)
-        return w->parent_fd;
-    fd = openat(w->parent_fd, base, flags);
+    if (parent_fd < 0)
+        return parent_fd;
+    fd = openat(parent_fd, base, flags);
     return fd < 0 ? -errno : fd;
 }
 
@@ -186,7 +176,8 @@ static void *hand_run(void *context)
 static int hand_init(struct hand *w, struct crew *c)
 {
     w->crew = c;
-    w->parent_fd = -1;
+    w->dir.root_fd = c->hasher->root_fd;
+    w->dir.fd = -1;
     w->digest = digest_create();
     w->piece = malloc(DIGEST_PIECE_BYTES);
     return w->digest == NULL || w->piece == NULL ? -ENOMEM : 0;
@@ -194,8 +185,8 @@ static int hand_init(struct hand *w, struct crew *c)
 
 static void hand_fini(struct hand *w)
 {
-    if (w->crew != NULL && w->parent_fd >= 0)
-        close(w->parent_fd);
+    if (w->crew != NULL)
+        name_dir_close(&w->dir);
     digest_destroy(w->digest);
     free(w->piece);
 }
