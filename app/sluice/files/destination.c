@@ -92,8 +92,7 @@ static int destination_open_stream(const char *path, bool pipe)
     return flags;
 }
 
-/* The umask can only be read by setting it, which is safe in a program with one thread. */
-static mode_t destination_umask(void)
+mode_t destination_umask(void)
 {
     mode_t mask = umask(0777);
 

@@ -52,4 +52,7 @@ int destination_open(struct destination *k, const char *path, bool overwrite);
 int destination_open_tree(struct destination *k, const char *path, bool dry_run);
 void destination_close(struct destination *k);
 
+/* The umask. It can only be read by setting it, which is safe while there is one thread. */
+mode_t destination_umask(void);
+
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "console/text.h"
+#include "sluice/files/destination.h"
 #include "sluice/loop.h"
 #include "sluice/manifest/entry.h"
 #include "sluice/manifest/hasher.h"
@@ -23,13 +24,10 @@ static int writer_failed(const struct writer *w, int err, const char *cure)
     return say_error(SAY_LOCAL, "--manifest %s: %s; %s", w->shown, strerror(err), cure);
 }
 
-/* Makes the temporary file. The umask can only be read by setting it. */
+/* Makes the temporary file. */
 static int writer_create(struct writer *w, const char *dir)
 {
-    mode_t mask = umask(0777);
-
-    umask(mask);
-    w->mode = 0666 & ~mask;
+    w->mode = 0666 & ~destination_umask();
     w->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (w->dir_fd < 0)
         return writer_failed(w, errno, "name a file in a directory that is there");
