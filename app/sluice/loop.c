@@ -51,6 +51,11 @@ void loop_signals(void)
     }
 }
 
+int loop_refused(int err, const char *why)
+{
+    return say_error(err == -ENOMEM || err == -EDQUOT ? SAY_RESOURCE : SAY_DAEMON, "%s", why);
+}
+
 int loop_open(struct loop *l, const char *socket_path)
 {
     char why[512];
@@ -58,8 +63,8 @@ int loop_open(struct loop *l, const char *socket_path)
 
     loop_signals();
     err = sluice_open(&l->session, socket_path, why, sizeof why);
-    if (err < 0) /* without memory or quota, there is a daemon nevertheless */
-        return say_error(err == -ENOMEM || err == -EDQUOT ? SAY_RESOURCE : SAY_DAEMON, "%s", why);
+    if (err < 0)
+        return loop_refused(err, why);
     l->fd = sluice_fd(l->session);
     if (l->fd < 0) {
         int code = say_error(SAY_RESOURCE, "%s", sluice_error(l->session));

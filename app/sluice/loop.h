@@ -24,6 +24,9 @@ struct loop {
 
 /* Opens the session and catches the signals. Returns an exit code; the error is printed. */
 int loop_open(struct loop *l, const char *socket_path);
+/* The error of a sluice_open() that has failed: without memory or quota, there is a daemon
+ * nevertheless. Prints it; returns the exit code. */
+int loop_refused(int err, const char *why);
 void loop_close(struct loop *l);
 /* Catches the signals only, for code that runs without a session. */
 void loop_signals(void);

@@ -68,14 +68,14 @@ static int exec_talk(struct exec *x, struct console *c)
 
 static int exec_run(struct exec *x, bool stays, int (*talk)(struct exec *x, struct console *c))
 {
-    char err[512];
+    char why[512];
     struct remote r = {
         .socket = options_socket(&x->options), .json = x->options.json, .stays = stays};
     struct console c;
-    int code;
+    int code, err = sluice_open(&r.session, x->options.socket, why, sizeof why);
 
-    if (sluice_open(&r.session, x->options.socket, err, sizeof err) < 0)
-        return say_error(SAY_DAEMON, "%s", err);
+    if (err < 0)
+        return loop_refused(err, why);
     remote_console(&r, "sluice", "sluice> ", &c);
     code = talk(x, &c);
     remote_close(&r);
