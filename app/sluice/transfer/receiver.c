@@ -64,12 +64,18 @@ static bool receiver_waiting(const struct receiver *r, uint32_t channel)
     return false;
 }
 
-/* Where lines of JSON go; NULL: nowhere. */
+/* Where JSON goes: not among data. */
+static FILE *receiver_json(const struct receiver *r)
+{
+    return r->destination.stream_fd == 1 ? stderr : stdout;
+}
+
+/* Where lines of --json-stream go; NULL: nowhere. */
 static FILE *receiver_lines(const struct receiver *r)
 {
-    FILE *out = copy_is_far(r->options->copy) ? NULL : options_lines(&r->options->common);
+    const struct receiver_options *o = r->options;
 
-    return out != NULL && r->destination.stream_fd == 1 ? stderr : out;
+    return o->common.json_stream && !copy_is_far(o->copy) ? receiver_json(r) : NULL;
 }
 
 /* A struct incoming without a connection, made if all have one; NULL: no memory, or too many. */
@@ -293,7 +299,7 @@ static void receiver_close(struct receiver *r, struct incoming *in)
         in->summary.sync = r->options->sync != NULL;
         in->summary.stream = o->json_stream;
         if (o->json)
-            summary_json(&in->summary, in->code, r->destination.stream_fd == 1 ? stderr : stdout);
+            summary_json(&in->summary, in->code, receiver_json(r));
         if (in->code == SAY_OK && options_talk(o) && !copy_is_far(c))
             summary_say(&in->summary);
         if (o->json && r->destination.stream_fd != 1)

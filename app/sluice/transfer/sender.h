@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -211,7 +212,7 @@ static inline const char *sender_peer(const struct sender *s)
 /* Where lines of JSON about files go; NULL: nowhere. */
 static inline FILE *sender_lines(const struct sender *s)
 {
-    return copy_is_far(s->options->copy) ? NULL : options_lines(&s->options->common);
+    return s->options->common.json_stream && !copy_is_far(s->options->copy) ? stdout : NULL;
 }
 
 /* Keeps the first exit code. */
