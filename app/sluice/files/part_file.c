@@ -113,11 +113,11 @@ static mode_t part_file_mode(const struct part_file *p)
 static int part_file_create(struct part_file *p)
 {
     bool resume = (p->offer.flags & RECORD_RESUME) != 0;
-    bool brief = (p->offer.flags & RECORD_SIZE_UNKNOWN) == 0 && p->offer.size < RECORD_CHUNK_BYTES;
+    bool brief = !resume && (p->offer.flags & RECORD_SIZE_UNKNOWN) == 0 &&
+                 p->offer.size < RECORD_CHUNK_BYTES;
     struct stat st;
 
     p->temporary.lasting = false;
-    brief &= !resume;
     if (!brief)
         part_name_make(&p->temporary, p->owner, p->base, &p->offer);
     /* A short one has its mode at once. A long one may stay when its owner has gone. */

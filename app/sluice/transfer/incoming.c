@@ -154,8 +154,8 @@ static void incoming_widen(struct incoming *in, uint64_t len_bytes)
 
     if (len_bytes <= RECORD_REQUEST_MAX / 2 || in->status != 0 || in->no_more)
         return;
-    (void)!buffers_grow(
-        &in->buffers); /* without memory for more, those that there are have to do */
+    /* Without memory for more, those that there are have to do. */
+    (void)!buffers_grow(&in->buffers);
     err = incoming_post(in);
     if (err < 0)
         incoming_broken(in, err);
@@ -220,7 +220,7 @@ static void incoming_refused(struct incoming *in, int err, const char *why)
                                       incoming_peer(in, &t), why));
 }
 
-/* Carries out the next record of the request in slot `head`. Returns the bytes of work done; 0: the
+/* Carries out the next record of the request at the head. Returns the bytes of work done; 0: the
  * connection ends. */
 static uint64_t incoming_step(struct incoming *in)
 {

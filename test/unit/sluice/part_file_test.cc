@@ -143,7 +143,7 @@ TEST_F(Part, ModeUntilItIsWhole)
     }
 }
 
-/* Whoever watches a directory takes a rename for the sign that a file is whole. */
+/* A program that watches a directory knows by a rename that a file is whole. */
 TEST_F(Part, WatchersAreToldThatAFileIsWhole)
 {
     alignas(struct inotify_event) char events[8192];
