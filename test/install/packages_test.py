@@ -230,7 +230,8 @@ class Root:
         return sh("chroot", self.path, "apt-get", *words)
 
     def make(self) -> None:
-        of_mirror(os.path.join(TREE, "scripts/stages/root"), self.suite, self.path, "--variant=apt", "--include=systemd,passwd",
+        # In sid, systemd does not bring mount(8) along, which testbed/manager.py uses.
+        of_mirror(os.path.join(TREE, "scripts/stages/root"), self.suite, self.path, "--variant=apt", "--include=systemd,passwd,mount",
                   timeout_s=1800)
         self.take_packages()
         self.apt("update")
