@@ -59,6 +59,19 @@ def _branches(name: str) -> list[tuple[str, str]]:
     return [(top, os.path.join(top, name)) for top in tops]
 
 
+def _mount(*args: str) -> None:
+    subprocess.run(["mount", *args], check=True)
+
+
+def _unified(folder: str) -> list[tuple[str, str]]:
+    """Mounts control groups of version 2, which every kernel has, in a folder; what _branches() returns, for these. From
+    release 258 on, systemd knows no others, and this machine's may be of version 1."""
+    top = os.path.join(folder, "groups")
+    os.mkdir(top)
+    _mount("-t", "cgroup2", "cgroup2", top)
+    return [(GROUPS, os.path.join(top, os.path.basename(folder)))]
+
+
 def _remove_branch(path: str) -> None:
     for folder, _, _ in os.walk(path, topdown=False):
         try:
@@ -71,7 +84,7 @@ def run(command: Sequence[str], root: str | None = None) -> int:
     """Runs the command as a service; its output comes here. Returns its exit status. root: the root of another
     system, which has Python; it then sees the folder of this source tree under the same name, and its own units."""
     folder = tempfile.mkdtemp(prefix="sluice-manager.")
-    branches = _branches(os.path.basename(folder))
+    branches = _branches(os.path.basename(folder)) if root is None else _unified(folder)
     fifo = os.path.join(folder, "output")
     os.mkfifo(fifo)
     # A writer of its own keeps the FIFO open while no process of the service has it.
@@ -97,6 +110,8 @@ def run(command: Sequence[str], root: str | None = None) -> int:
         copying.join()
         for _, branch in branches:
             _remove_branch(branch)
+        if root is not None:
+            subprocess.run(["umount", os.path.join(folder, "groups")], check=True)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -122,10 +137,6 @@ def _enter(folder: str) -> NoReturn:
         _write(branch + "/cgroup.procs", str(os.getpid()))
     os.execvp("unshare", ["unshare", "--pid", "--mount", "--cgroup", "--fork", "--kill-child", "--mount-proc",
                           "--propagation", "private", sys.executable, "-B", os.path.abspath(__file__), "boot", folder])
-
-
-def _mount(*args: str) -> None:
-    subprocess.run(["mount", *args], check=True)
 
 
 def _add_user(folder: str) -> None:
@@ -157,10 +168,12 @@ def _boot(folder: str) -> NoReturn:
     with open(os.path.join(folder, "state.json"), encoding="utf-8") as f:
         state = json.load(f)
     for top, branch in state["branches"]:
-        _mount("--bind", branch, top)
+        if state["root"] is None:
+            _mount("--bind", branch, top)
     units = UNITS
     if state["root"] is not None:
         _into(state["root"], folder)
+        _mount("-t", "cgroup2", "cgroup2", GROUPS)
         units += ":/etc/systemd/system:/usr/local/lib/systemd/system:/usr/lib/systemd/system:/lib/systemd/system"
     _mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run")
     if state["root"] is None:
