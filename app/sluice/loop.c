@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "sluice/say.h"
 
 /* Global, since a signal handler gets no context. */
@@ -20,7 +21,7 @@ static struct {
     int fd; /* -1: none */
     void (*ready)(void *context);
     void *context;
-} loop_watched = {.fd = -1};
+} loop_watched[LOOP_WATCHED_MAX] = {{.fd = -1}, {.fd = -1}};
 
 static void loop_handler(int signal_number)
 {
@@ -100,30 +101,49 @@ int loop_code(void)
 
 void loop_watch(int fd, void (*ready)(void *context), void *context)
 {
-    loop_watched.fd = fd;
-    loop_watched.ready = ready;
-    loop_watched.context = context;
+    unsigned i;
+
+    for (i = 0; i < LOOP_WATCHED_MAX && loop_watched[i].fd >= 0; i++)
+        ;
+    CHECK(fd >= 0 && i < LOOP_WATCHED_MAX);
+    loop_watched[i].fd = fd;
+    loop_watched[i].ready = ready;
+    loop_watched[i].context = context;
+}
+
+void loop_unwatch(int fd)
+{
+    unsigned i;
+
+    for (i = 0; i < LOOP_WATCHED_MAX && fd >= 0; i++) {
+        if (loop_watched[i].fd == fd)
+            loop_watched[i].fd = -1;
+    }
 }
 
 bool loop_wait(struct loop *l, int extra_fd, uint64_t timeout_ns)
 {
-    struct pollfd p[] = {{.fd = l->fd, .events = POLLIN},
-                         {.fd = loop_stop_fd, .events = POLLIN},
-                         {.fd = extra_fd, .events = POLLIN},
-                         {.fd = loop_watched.fd, .events = POLLIN}};
+    struct pollfd p[3 + LOOP_WATCHED_MAX] = {{.fd = l->fd, .events = POLLIN},
+                                             {.fd = loop_stop_fd, .events = POLLIN},
+                                             {.fd = extra_fd, .events = POLLIN}};
     struct timespec t = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
                          .tv_nsec = (long)(timeout_ns % 1000000000u)};
-
     uint64_t count;
+    unsigned i;
 
+    for (i = 0; i < LOOP_WATCHED_MAX; i++)
+        p[3 + i] = (struct pollfd){.fd = loop_watched[i].fd, .events = POLLIN};
     /* ppoll() skips a negative descriptor. */
-    if (ppoll(p, 4, timeout_ns == UINT64_MAX ? NULL : &t, NULL) <= 0)
+    if (ppoll(p, 3 + LOOP_WATCHED_MAX, timeout_ns == UINT64_MAX ? NULL : &t, NULL) <= 0)
         return false;
     /* Drain the eventfd: a command that goes on after a signal must be able to sleep here again. */
     if (p[1].revents != 0 && read(loop_stop_fd, &count, sizeof count) < 0)
         return false;
-    if (p[3].revents != 0)
-        loop_watched.ready(loop_watched.context);
+    /* What one hears may end the watch of the other. */
+    for (i = 0; i < LOOP_WATCHED_MAX; i++) {
+        if (p[3 + i].revents != 0 && loop_watched[i].fd == p[3 + i].fd)
+            loop_watched[i].ready(loop_watched[i].context);
+    }
     return (p[2].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 

@@ -38,14 +38,17 @@ void loop_end(int code);
 /* The exit code with which to stop: 128 + the signal, or that of loop_end(); 0: go on. */
 int loop_code(void);
 
-/* Has loop_wait() also wait for fd, and call ready(context) when fd is readable or at its end. fd
- * -1: for no descriptor any more. */
+/* Has loop_wait() also wait for fd, and call ready(context) when fd is readable or at its end. At
+ * most LOOP_WATCHED_MAX descriptors are watched at a time. */
+#define LOOP_WATCHED_MAX 2 /* the two ends of a copy between two other hosts */
 void loop_watch(int fd, void (*ready)(void *context), void *context);
+/* Ends that; does nothing if fd is not watched. To be called before fd is closed. */
+void loop_unwatch(int fd);
 
 /*
- * Sleeps until the session has completions, extra_fd (-1: none) or the descriptor of loop_watch()
- * is readable or at its end, a signal comes, or timeout_ns has passed (UINT64_MAX: no limit).
- * Returns true if extra_fd is ready.
+ * Sleeps until the session has completions, extra_fd (-1: none) or a descriptor of loop_watch() is
+ * readable or at its end, a signal comes, or timeout_ns has passed (UINT64_MAX: no limit). Returns
+ * true if extra_fd is ready.
  *
  * May return at once without any of these, unless the last sluice_poll() took nothing and no other
  * call that waits for the daemon came after it: the session's descriptor may still be readable.

@@ -63,7 +63,13 @@ def ssh_beside_transfer(testbed: Testbed, context: Context) -> None:
         daemon.stop()
 
 
-@scene("sluice cp over ssh: push, pull, and a far end that ends with its session", netns=True)
+def _copied(path: str, data: bytes) -> None:
+    with open(path, "rb") as copy:
+        if copy.read() != data:
+            raise TestbedError(f"{path}: another file has arrived")
+
+
+@scene("sluice cp over ssh: push, pull, between two others, and a far end that ends with its session", netns=True)
 def copies_over_ssh(testbed: Testbed, context: Context) -> None:
     _need_dropbear()
     a, b = memif_pair(testbed, context.build)
@@ -72,9 +78,12 @@ def copies_over_ssh(testbed: Testbed, context: Context) -> None:
     server = ssh_server(testbed, ns, public, host)
     program = os.path.abspath(context.build.program("sluice"))
 
-    def cp(*args: str, stdin: int | None = None) -> Process:
-        return testbed.start("cp", [program, "cp", "--socket", a.socket, "-e", f"dbclient -y -y -i {mine} -p {PORT}",
-                                    "--remote-path", f"env SLUICE_SOCKET={b.socket} {program}", *args], ns=ns,
+    # The server of this host is two others: what it is called at decides which daemon is there.
+    there_is = f"case $SSH_CONNECTION in *' 127.0.0.2 '*) s={a.socket};; *) s={b.socket};; esac; SLUICE_SOCKET=$s"
+
+    def cp(*args: str, stdin: int | None = None, socket: str = a.socket) -> Process:
+        return testbed.start("cp", [program, "cp", "--socket", socket, "-e", f"dbclient -y -y -i {mine} -p {PORT}",
+                                    "--remote-path", f"{there_is} {program}", *args], ns=ns,
                              env={"HOME": testbed.dir}, stdin=stdin)
 
     name, data = testbed.path("it's a $(file)"), os.urandom(SESSION_BYTES)
@@ -83,9 +92,9 @@ def copies_over_ssh(testbed: Testbed, context: Context) -> None:
     there, back = testbed.path("there and"), testbed.path("back")
     cp(name, f"root@127.0.0.1:{there}").check(60)
     cp(f"root@127.0.0.1:{there}", back).check(60)
-    with open(back, "rb") as copied:
-        if copied.read() != data:
-            raise TestbedError("the file that came back is another")
+    _copied(back, data)
+    cp(f"root@127.0.0.2:{there}", f"root@127.0.0.1:{testbed.path('other')}", socket="/nonexistent").check(60)
+    _copied(testbed.path("other"), data)
     reading, writing = os.pipe()
     copying = cp("-", f"root@127.0.0.1:{testbed.path('unfinished')}", stdin=reading)
     os.close(reading)

@@ -142,6 +142,18 @@ int address_list_get(struct address_list *l, struct sluice *session)
     return SAY_OK;
 }
 
+bool address_list_equal(const struct address_list *a, const struct address_list *b)
+{
+    uint32_t i;
+
+    for (i = 0; i < a->n && i < b->n; i++) {
+        if (memcmp(a->list[i].bytes, b->list[i].bytes, sizeof a->list[i].bytes) != 0 ||
+            a->list[i].bits != b->list[i].bits)
+            return false;
+    }
+    return a->n == b->n;
+}
+
 /* Whether the first `bits` bits of both are the same. */
 static bool address_shares(const struct address *a, const struct address *b, uint32_t bits)
 {

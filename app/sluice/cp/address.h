@@ -45,6 +45,8 @@ bool address_list_read(struct address_list *l, const char *json);
 /* The addresses of the daemon's ports. Returns an exit code; the error is printed. */
 int address_list_get(struct address_list *l, struct sluice *session);
 
+/* Whether both lists have the same addresses: they are those of one daemon. */
+bool address_list_equal(const struct address_list *a, const struct address_list *b);
 /* The one of `theirs` that a daemon with the addresses `ours` can reach; NULL: none. */
 const struct address *address_choose(const struct address_list *ours,
                                      const struct address_list *theirs);

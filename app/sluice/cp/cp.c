@@ -9,6 +9,7 @@
 
 #include "client/sluice.h"
 #include "console/text.h"
+#include "sluice/cp/between.h"
 #include "sluice/cp/near.h"
 #include "sluice/cp/operand.h"
 #include "sluice/cp/rsh.h"
@@ -21,9 +22,10 @@
 
 const char command_cp_help[] =
     "usage: sluice cp [OPTION...] SRC... DST\n"
-    "Copies files to or from another host. Either all SRC or DST are on that host,\n"
-    "written as [USER@]HOST:PATH. A file whose name has a colon is ./NAME. The remote\n"
-    "shell, ssh, starts sluice there; a daemon runs on both hosts.\n"
+    "Copies files to or from another host, or from one to another. All SRC, DST or\n"
+    "both are on other hosts, written as [USER@]HOST:PATH. A file whose name has a\n"
+    "colon is ./NAME. The remote shell, ssh, starts sluice there; a daemon runs on both\n"
+    "hosts, and need not run here if both are others.\n"
     "\n"
     "  -r, --recursive     copy directories with their contents\n"
     "      --overwrite     replace existing files (by default they are kept, and the\n"
@@ -55,14 +57,15 @@ const char command_cp_help[] =
     "Exit status: 0 all files arrived, 1 transfer failed, 2 usage error, 3 no daemon\n"
     "here, 4 other host unknown, unreachable, refusing or without a daemon, 5 error of\n"
     "a file here, 6 error of a file there, 7 out of memory, quota or other resources.\n"
-    "Manual: sluice(1).\n";
+    "With both on other hosts, \"here\" is where SRC are. Manual: sluice(1).\n";
 
 const char command_sync_help[] =
     "usage: sluice sync [OPTION...] SRC... DST\n"
-    "Makes the directory DST have what SRC have, and sends only what differs. Either\n"
-    "all SRC or DST are on another host, written as [USER@]HOST:PATH. Of SRC/, with a\n"
+    "Makes the directory DST have what SRC have, and sends only what differs. All SRC,\n"
+    "DST or both are on other hosts, written as [USER@]HOST:PATH. Of SRC/, with a\n"
     "slash, what is in it goes into DST; without one, SRC itself does. The remote\n"
-    "shell, ssh, starts sluice there; a daemon runs on both hosts.\n"
+    "shell, ssh, starts sluice there; a daemon runs on both hosts, and need not run\n"
+    "here if both are others.\n"
     "\n"
     "  -n, --dry-run       change nothing; print what would change, as -i does\n"
     "  -i, --itemize       print a line for each change, with rsync's letters\n"
@@ -107,7 +110,7 @@ const char command_sync_help[] =
     "Exit status: 0 DST is as SRC, 1 transfer failed, 2 usage error, 3 no daemon\n"
     "here, 4 other host unknown, unreachable, refusing or without a daemon, 5 error of\n"
     "a file here, 6 error of a file there, 7 out of memory, quota or other resources.\n"
-    "Manual: sluice(1).\n";
+    "With both on other hosts, \"here\" is where SRC are. Manual: sluice(1).\n";
 
 enum {
     OPT_OVERWRITE = OPTIONS_OWN,
@@ -187,9 +190,11 @@ struct cp {
     struct filter filter;
     struct chosen chosen;
     struct address address;
-    char host[OPERAND_HOST_MAX]; /* the other host */
+    char host[OPERAND_HOST_MAX]; /* the other host; of two, the one that receives */
+    char from[OPERAND_HOST_MAX]; /* of two other hosts, the one that sends; "": there is one */
     const char *rsh, *remote_path;
-    char *words[RSH_WORDS_MAX + OWN_WORDS + 1]; /* of the command that starts the far end */
+    char *words[RSH_WORDS_MAX + OWN_WORDS + 1];      /* of the command that starts the far end */
+    char *from_words[RSH_WORDS_MAX + OWN_WORDS + 1]; /* of the one that starts that of `from` */
     bool server;
 };
 
@@ -356,14 +361,29 @@ static int cp_option(struct cp *c, char **argv, int opt)
     return code;
 }
 
-/* Reads the operands: sources[n] and the target, which change into paths. *host is set to the other
- * host. Returns an exit code. */
-static int cp_operands(struct cp *c, char **operands, int count, char host[OPERAND_HOST_MAX])
+/* Takes note of the host of the target, while that of all `count` - 1 sources stands in c->host. */
+static int cp_between(struct cp *c, const char *host, int remote, int count)
 {
+    strcpy(c->from, c->host);
+    strcpy(c->host, host);
+    if (remote < count - 1)
+        return options_wrong(c->command,
+                             "some sources are here, some on another host; copy them one after "
+                             "the other");
+    if (strcmp(c->from, c->host) == 0)
+        return options_wrong(c->command,
+                             "both sides are on one host; copy there, with cp(1) or rsync(1)");
+    return SAY_OK;
+}
+
+/* Reads the operands: sources[n] and the target, which change into paths. Sets c->host and c->from
+ * to the other hosts. Returns an exit code. */
+static int cp_operands(struct cp *c, char **operands, int count)
+{
+    char *host = c->host;
     int i, remote = 0;
     struct operand o;
 
-    host[0] = 0;
     for (i = 0; i < count; i++) {
         const char *wrong = operand_read(&o, operands[i]);
         bool last = i == count - 1;
@@ -373,8 +393,10 @@ static int cp_operands(struct cp *c, char **operands, int count, char host[OPERA
             return say_error(SAY_USAGE, "%s: %s", text_safe(safe, sizeof safe, operands[i]), wrong);
         if (o.host[0] == 0)
             continue;
-        if (last && remote > 0)
-            return options_wrong(c->command, "both sides name a host; run it on one of the two");
+        if (last && remote > 0) {
+            operands[i] = (char *)(uintptr_t)o.path;
+            return cp_between(c, o.host, remote, count);
+        }
         if (remote > 0 && strcmp(host, o.host) != 0)
             return options_wrong(c->command,
                                  "the sources are on different hosts; copy from one at a time");
@@ -392,14 +414,21 @@ static int cp_operands(struct cp *c, char **operands, int count, char host[OPERA
         return options_wrong(c->command,
                              "some sources are here, some on another host; copy them one after "
                              "the other");
-    c->near.sources = operands;
-    c->near.n_sources = count - 1;
-    c->near.target = operands[count - 1];
     return SAY_OK;
 }
 
-/* Starts the copy, with the words that start the far end. */
-static int cp_run(struct cp *c, const char *host)
+/* Puts what starts the far end behind the n words of the remote shell. */
+static void cp_words(const struct cp *c, char **words, int n, const char *host)
+{
+    words[n++] = (char *)(uintptr_t)host;
+    words[n++] = (char *)(uintptr_t)c->remote_path;
+    words[n++] = (char *)(uintptr_t) "cp";
+    words[n++] = (char *)(uintptr_t) "--server";
+    words[n] = NULL;
+}
+
+/* Starts the copy, with the words that start the far ends. */
+static int cp_run(struct cp *c)
 {
     char *command = strdup(c->rsh), safe[128];
     int code, n = command == NULL ? -1 : rsh_split(command, c->words);
@@ -409,16 +438,30 @@ static int cp_run(struct cp *c, const char *host)
         return say_error(SAY_USAGE, "--rsh \"%s\": is no command; write it like \"ssh -p 2222\"",
                          text_safe(safe, sizeof safe, c->rsh));
     }
-    c->words[n++] = (char *)(uintptr_t)host;
-    c->words[n++] = (char *)(uintptr_t)c->remote_path;
-    c->words[n++] = (char *)(uintptr_t) "cp";
-    c->words[n++] = (char *)(uintptr_t) "--server";
-    c->words[n] = NULL;
+    memcpy(c->from_words, c->words, (size_t)n * sizeof *c->words);
+    cp_words(c, c->words, n, c->host);
+    cp_words(c, c->from_words, n, c->from);
     c->near.words = c->words;
-    c->near.host = host;
-    code = near_run(&c->near);
+    c->near.host = c->host;
+    if (c->from[0] != 0) {
+        c->near.from_words = c->from_words;
+        c->near.from_host = c->from;
+    }
+    code = c->from[0] != 0 ? between_run(&c->near) : near_run(&c->near);
     free(command);
     return code;
+}
+
+/* What needs one of the ends here. Returns an exit code. */
+static int cp_needs_end(const struct cp *c)
+{
+    if (c->from[0] != 0 && c->near.manifest != NULL)
+        return options_wrong(c->command, "--manifest needs the source or the target on this host; "
+                                         "run this on one of the two others");
+    if (c->from[0] != 0 && c->near.common.rates != NULL)
+        return options_wrong(c->command, "--rates needs the source or the target on this host; run "
+                                         "this on one of the two others");
+    return SAY_OK;
 }
 
 /* Reads the options. Returns OPTIONS_GO with optind at the first operand, or an exit code. */
@@ -481,8 +524,13 @@ static int cp_command(struct cp *c, int argc, char **argv)
         return options_wrong(c->command, "--files-from takes one source, and no --delete");
     if (c->sync.chosen != NULL && c->chosen.n == 0)
         return say_error(SAY_USAGE, "--files-from: no name is in there; give one in each line");
-    code = cp_operands(c, argv + optind, argc - optind, c->host);
-    return code != SAY_OK ? code : cp_run(c, c->host);
+    code = cp_operands(c, argv + optind, argc - optind);
+    c->near.sources = argv + optind;
+    c->near.n_sources = argc - optind - 1;
+    c->near.target = argv[argc - 1];
+    if (code == SAY_OK)
+        code = cp_needs_end(c);
+    return code != SAY_OK ? code : cp_run(c);
 }
 
 int command_cp(int argc, char **argv)

@@ -18,14 +18,15 @@
 #define NOT_FOUND  127          /* exit status of a shell that finds no such program */
 #define SSH_FAILED 255          /* exit status of ssh that cannot connect */
 
-/* What an exit code of the far end means at the near end: its files are those of the other side. */
-static int far_exit(int code)
+/* What an exit code of the far end means at the near end: its files are those of the other side. Of
+ * a copy between two other hosts, the source takes the place of this side. */
+static int far_exit(const struct far *f, int code)
 {
     switch (code) {
     case SAY_LOCAL:
-        return SAY_REMOTE;
+        return f->source ? SAY_LOCAL : SAY_REMOTE;
     case SAY_REMOTE:
-        return SAY_LOCAL;
+        return f->source ? SAY_REMOTE : SAY_LOCAL;
     case SAY_DAEMON:
         return SAY_PEER;
     case SAY_OK:
@@ -42,7 +43,7 @@ static int far_close(struct far *f, uint64_t wait_ns)
 {
     int status = 0;
 
-    loop_watch(-1, NULL, NULL);
+    loop_unwatch(f->talk.in_fd);
     talk_close(&f->talk);
     if (f->pid > 0)
         status = rsh_end(f->pid, wait_ns);
@@ -147,6 +148,8 @@ static const char *far_take(struct far *f, const struct message *m)
     if (f->greeted == (m->type == MESSAGE_HELLO) || (where && !f->receives) ||
         (m->type == MESSAGE_ITEM && !f->itemizes))
         return "out of order";
+    if (m->type >= MESSAGE_PROGRESS)
+        return f->reports ? f->report(f->context, m) : "out of order";
     switch (m->type) {
     case MESSAGE_HELLO:
         f->greeted = true;
@@ -158,8 +161,9 @@ static const char *far_take(struct far *f, const struct message *m)
         return NULL;
     case MESSAGE_READY:
         f->service = bytes_get_u16(m->data);
-        if (f->ready || f->service == 0)
+        if (f->ready || f->service == 0 || m->data[2] > 1)
             return "a service that cannot be";
+        f->directory = m->data[2] != 0;
         f->ready = true;
         return NULL;
     case MESSAGE_ERROR:
@@ -171,8 +175,8 @@ static const char *far_take(struct far *f, const struct message *m)
         return NULL;
     case MESSAGE_END:
         f->ended = true;
-        f->code = far_exit(m->data[0]);
-        loop_watch(-1, NULL, NULL);
+        f->code = far_exit(f, m->data[0]);
+        loop_unwatch(f->talk.in_fd);
         return NULL;
     default:
         return "one that only the near end sends";
@@ -235,8 +239,9 @@ int far_start(struct far *f, char *const *words, const char *host, bool quiet)
     return far_until(f, &f->greeted);
 }
 
-/* Tells a far end what takes part in a sync. 0 or a negative errno. */
-static int far_rules(struct far *f, const struct sync_options *o)
+/* Tells a far end what takes part in a sync. A receiver whose sender is a far end, too, keeps to
+ * the names as well. 0 or a negative errno. */
+static int far_rules(struct far *f, const struct sync_options *o, bool chosen)
 {
     size_t i;
     int err = 0;
@@ -244,8 +249,20 @@ static int far_rules(struct far *f, const struct sync_options *o)
     for (i = 0; o->filter != NULL && i < o->filter->n && err == 0; i++)
         err = talk_write(&f->talk, MESSAGE_RULE, o->filter->rules[i].text,
                          strlen(o->filter->rules[i].text));
-    for (i = 0; o->chosen != NULL && !f->receives && i < o->chosen->n && err == 0; i++)
+    for (i = 0; o->chosen != NULL && chosen && i < o->chosen->n && err == 0; i++)
         err = talk_write(&f->talk, MESSAGE_CHOSEN, o->chosen->list[i], strlen(o->chosen->list[i]));
+    return err;
+}
+
+/* Tells a far end that receives what its sender is, and may do. 0 or a negative errno. */
+static int far_sender(struct far *f, const struct far_order *o)
+{
+    int err = 0, k;
+
+    if (o->origin != NULL)
+        err = talk_write(&f->talk, MESSAGE_ORIGIN, o->origin, strlen(o->origin));
+    for (k = 0; k < o->n_asked && err == 0; k++)
+        err = talk_write(&f->talk, MESSAGE_ASKED, o->asked[k], strlen(o->asked[k]));
     return err;
 }
 
@@ -256,17 +273,22 @@ int far_order(struct far *f, const struct far_order *o)
     int k, err;
 
     f->receives = (o->start.flags & MESSAGE_PULL) == 0;
+    f->reports = (o->start.flags & MESSAGE_REPORT) != 0;
     f->itemizes = (o->start.flags & MESSAGE_ITEMIZE) != 0 && f->receives;
     message_start_encode(start, &o->start);
     err = talk_write(&f->talk, MESSAGE_START, start, sizeof start);
     for (k = 0; k < o->n_paths && err == 0; k++) {
-        if (strlen(o->paths[k]) > MESSAGE_DATA_MAX)
+        if (strlen(o->paths[k]) > MESSAGE_PATH_MAX)
             return say_error(SAY_USAGE, "%s: a path is longer than %d bytes; shorten it", f->host,
-                             MESSAGE_DATA_MAX);
+                             MESSAGE_PATH_MAX);
         err = talk_write(&f->talk, MESSAGE_PATH, o->paths[k], strlen(o->paths[k]));
     }
+    if (err == 0)
+        err = far_sender(f, o);
     if (o->sync != NULL && err == 0)
-        err = far_rules(f, o->sync);
+        err = far_rules(f, o->sync, !f->receives || o->origin != NULL);
+    if (o->limit != NULL && err == 0)
+        err = talk_write(&f->talk, MESSAGE_LIMIT, o->limit, strlen(o->limit));
     for (i = 0; i < n && err == 0; i++) {
         address_encode(address, &o->addresses->list[i]);
         err = talk_write(&f->talk, MESSAGE_ADDRESS, address, sizeof address);
@@ -287,6 +309,15 @@ bool far_over(const struct far *f)
     return f->ended || f->lost;
 }
 
+void far_leave(struct far *f)
+{
+    f->leaving = true;
+    if (f->pid == 0 || f->talk.out_fd < 0)
+        return;
+    close(f->talk.out_fd);
+    f->talk.out_fd = -1;
+}
+
 int far_finish(struct far *f, int code)
 {
     uint64_t end = loop_now() + END_NS;
@@ -295,12 +326,8 @@ int far_finish(struct far *f, int code)
 
     if (f->pid == 0)
         return code != SAY_OK ? code : f->code;
-    if (code != SAY_OK) {
-        /* The end of its input has the far end give up, if it has not ended yet. */
-        f->leaving = true;
-        close(f->talk.out_fd);
-        f->talk.out_fd = -1;
-    }
+    if (code != SAY_OK)
+        far_leave(f);
     while (!far_over(f) && loop_code() == 0 && loop_now() < end)
         loop_wait_until(&none, -1, end);
     if (!far_over(f) && loop_code() == 0 && !said)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "sluice/cp/message_report.h"
 
 /* How long the data of each type are, and whether they are text, which has no zero byte. */
 static const struct message_shape {
@@ -15,16 +16,23 @@ static const struct message_shape {
 } message_shapes[MESSAGE_TYPES] = {
     [MESSAGE_HELLO] = {1, 64, true},
     [MESSAGE_START] = {MESSAGE_START_BYTES, MESSAGE_START_BYTES, false},
-    [MESSAGE_PATH] = {0, MESSAGE_DATA_MAX, true},
+    [MESSAGE_PATH] = {0, MESSAGE_PATH_MAX, true},
     [MESSAGE_ADDRESS] = {17, 17, false},
     [MESSAGE_GO] = {0, 0, false},
-    [MESSAGE_READY] = {2, 2, false},
+    [MESSAGE_READY] = {MESSAGE_READY_BYTES, MESSAGE_READY_BYTES, false},
     [MESSAGE_ERROR] = {1, MESSAGE_TEXT_MAX, true},
     [MESSAGE_NOTE] = {1, MESSAGE_TEXT_MAX, true},
     [MESSAGE_END] = {1, 1, false},
-    [MESSAGE_ITEM] = {1, MESSAGE_DATA_MAX, true},
-    [MESSAGE_RULE] = {3, MESSAGE_DATA_MAX, true},
-    [MESSAGE_CHOSEN] = {1, MESSAGE_DATA_MAX, true},
+    [MESSAGE_ITEM] = {1, MESSAGE_PATH_MAX, true},
+    [MESSAGE_RULE] = {3, MESSAGE_PATH_MAX, true},
+    [MESSAGE_CHOSEN] = {1, MESSAGE_PATH_MAX, true},
+    [MESSAGE_ASKED] = {1, MESSAGE_PATH_MAX, true},
+    [MESSAGE_ORIGIN] = {1, MESSAGE_ORIGIN_MAX, true},
+    [MESSAGE_LIMIT] = {1, MESSAGE_PATH_MAX, true},
+    [MESSAGE_PROGRESS] = {MESSAGE_PROGRESS_MIN, MESSAGE_PROGRESS_MIN + MESSAGE_CURRENT_MAX, false},
+    [MESSAGE_FILE] = {MESSAGE_FILE_MIN, MESSAGE_FILE_MIN + RECORD_NAME_MAX - 1, false},
+    [MESSAGE_FAILED] = {MESSAGE_FAILED_MIN, MESSAGE_DATA_MAX, false},
+    [MESSAGE_SUMMARY] = {MESSAGE_SUMMARY_MIN, MESSAGE_SUMMARY_MAX, false},
 };
 
 size_t message_encode(uint8_t out[MESSAGE_BYTES_MAX], const struct message *m)
@@ -102,6 +110,10 @@ int message_start_decode(struct message_start *s, const struct message *m, const
         return -EINVAL;
     *why = "size out of range";
     if (s->max_bytes > INT64_MAX)
+        return -EINVAL;
+    *why = "a report without a sender";
+    if ((s->flags & (MESSAGE_REPORT | MESSAGE_FILES)) != 0 &&
+        (s->flags & (MESSAGE_REPORT | MESSAGE_PULL)) != (MESSAGE_REPORT | MESSAGE_PULL))
         return -EINVAL;
     *why = "no service to send to";
     if ((s->flags & MESSAGE_PULL) != 0 && s->service == 0)

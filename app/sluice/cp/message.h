@@ -4,7 +4,8 @@
  * (doc/file-protocol.md): 8 bytes of header, big-endian, then len_bytes of data.
  *
  * Invariant: message_decode() accepts only what message_encode() can make. Nothing else reads or
- * writes headers. Magic and version have the same place in every version.
+ * writes headers. Magic and version have the same place in every version. What is in START is read
+ * here, what is in the messages of a far end that reports in message_report.h.
  */
 #ifndef SLUICE_COMMAND_MESSAGE_H
 #define SLUICE_COMMAND_MESSAGE_H
@@ -17,12 +18,15 @@
 #include "sluice/files/record.h"
 
 #define MESSAGE_MAGIC        0x534c4350u /* "SLCP" */
-#define MESSAGE_VERSION      2
+#define MESSAGE_VERSION      3
 #define MESSAGE_HEADER_BYTES 8
-#define MESSAGE_DATA_MAX     4095
+#define MESSAGE_DATA_MAX     4610 /* of FAILED, which is the longest */
 #define MESSAGE_BYTES_MAX    (MESSAGE_HEADER_BYTES + MESSAGE_DATA_MAX)
 #define MESSAGE_START_BYTES  40
+#define MESSAGE_READY_BYTES  3
 #define MESSAGE_TEXT_MAX     2047
+#define MESSAGE_PATH_MAX     4095
+#define MESSAGE_ORIGIN_MAX   64
 
 enum message_type {
     MESSAGE_HELLO = 1, /* far end, first: text, its version of Sluice */
@@ -30,13 +34,20 @@ enum message_type {
     MESSAGE_PATH,      /* near end: a path of the far host: the target, or one of the sources */
     MESSAGE_ADDRESS,   /* receiver: an address where it can be reached, and its network */
     MESSAGE_GO,        /* near end: the far end knows all that it needs */
-    MESSAGE_READY,     /* far end, as the receiver: it accepts on this service */
-    MESSAGE_ERROR,     /* far end: a line for people */
-    MESSAGE_NOTE,      /* far end: a line for people that is no error */
-    MESSAGE_END,       /* far end, last: its exit code */
-    MESSAGE_ITEM,      /* far receiver: a line for standard output, of what it changes */
-    MESSAGE_RULE,      /* near end: a rule of what takes part in a sync: "- *.o" */
-    MESSAGE_CHOSEN,    /* near end, to a far sender: a name that takes part, and no other does */
+    MESSAGE_READY,    /* far end, as the receiver: it accepts on this service; what its target is */
+    MESSAGE_ERROR,    /* far end: a line for people */
+    MESSAGE_NOTE,     /* far end: a line for people that is no error */
+    MESSAGE_END,      /* far end, last: its exit code */
+    MESSAGE_ITEM,     /* far receiver: a line for standard output, of what it changes */
+    MESSAGE_RULE,     /* near end: a rule of what takes part in a sync: "- *.o" */
+    MESSAGE_CHOSEN,   /* near end: a name that takes part in a sync, and no other does */
+    MESSAGE_ASKED,    /* near end, to a far receiver: a name that its sender may use */
+    MESSAGE_ORIGIN,   /* near end, to a far receiver: stands for the host that sends */
+    MESSAGE_LIMIT,    /* near end, to a far sender: the calendar of what it may send */
+    MESSAGE_PROGRESS, /* far sender that reports: how far it is */
+    MESSAGE_FILE,     /* far sender that reports files: a file is in its place */
+    MESSAGE_FAILED,   /* far sender that reports: a file is not */
+    MESSAGE_SUMMARY,  /* far sender that reports: how all ended */
     MESSAGE_TYPES,
 };
 
@@ -55,10 +66,12 @@ enum message_flag {
     MESSAGE_CHECKSUM = 2048,      /* sync: files are compared by content */
     MESSAGE_DELETE = 4096,        /* sync, far receiver: it deletes what the sender does not have */
     MESSAGE_ITEMIZE = 8192,       /* sync, far receiver: it sends ITEM */
+    MESSAGE_REPORT = 16384,       /* far sender: it says PROGRESS, FAILED and SUMMARY */
+    MESSAGE_FILES = 32768,        /* far sender that reports: it says FILE, too */
     MESSAGE_WHOLE_FILES = 262144, /* sync: a changed file is sent whole */
     MESSAGE_SYNC_FLAGS =
         MESSAGE_DRY_RUN | MESSAGE_CHECKSUM | MESSAGE_DELETE | MESSAGE_ITEMIZE | MESSAGE_WHOLE_FILES,
-    MESSAGE_FLAGS = 16383 | MESSAGE_WHOLE_FILES,
+    MESSAGE_FLAGS = 65535 | MESSAGE_WHOLE_FILES,
 };
 
 struct message {

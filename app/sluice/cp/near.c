@@ -58,8 +58,7 @@ static void near_item(void *context, const char *line)
     puts(line);
 }
 
-/* The flags of a sync. */
-static uint32_t near_sync_flags(const struct sync_options *o)
+uint32_t near_sync_flags(const struct sync_options *o)
 {
     if (o == NULL)
         return 0;

@@ -13,8 +13,12 @@
 
 struct near_options {
     struct options common;
-    char *const *words;   /* of the remote shell, up to the host; then the far end's own command */
-    const char *host;     /* for messages */
+    char *const *words; /* of the remote shell, up to the host; then the far end's own command */
+    const char *host;   /* for messages */
+    /* The same of the host that sends, for a copy between two other hosts (between.h), of which
+     * `host` then receives. NULL: one of the ends is here. */
+    char *const *from_words;
+    const char *from_host;
     bool pull;            /* the far end sends; else it receives */
     char *const *sources; /* paths, of the far host if pull */
     int n_sources;
@@ -32,7 +36,9 @@ struct near_options {
     const char *manifest;            /* path of the one to be written; NULL: none */
 };
 
-/* Copies. Returns an exit code; errors are printed. */
+/* The flags of a sync, in START. o NULL: none. */
+uint32_t near_sync_flags(const struct sync_options *o);
+/* Copies, with one of the ends here. Returns an exit code; errors are printed. */
 int near_run(const struct near_options *o);
 
 #endif

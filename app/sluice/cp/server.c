@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "console/text.h"
 #include "sluice/cp/address.h"
+#include "sluice/cp/message_report.h"
 #include "sluice/cp/talk.h"
 #include "sluice/loop.h"
 #include "sluice/say.h"
@@ -25,6 +26,12 @@
 #define PATHS_BYTES (4u << 20) /* in all: more than a command line holds */
 #define SENDERS     8 /* peers that the receiver hears at a time, of which one has the token */
 
+struct server_paths {
+    char **list; /* n of them */
+    int n;
+    size_t bytes; /* of all, as they came */
+};
+
 struct server {
     struct talk talk;
     struct message_start start;
@@ -33,10 +40,11 @@ struct server {
     struct filter filter;
     struct chosen chosen;
     struct address_list addresses; /* of the near end, if it receives */
-    char **paths;
-    int n_paths;
-    size_t paths_bytes;
-    bool started, complete; /* START, GO has come */
+    struct server_paths paths;     /* of this host */
+    struct server_paths asked;     /* of the host that sends, if that is a far one, too */
+    char origin[MESSAGE_ORIGIN_MAX + 1];
+    struct allowance_options allowance; /* of a sender */
+    bool started, complete;             /* START, GO has come */
     union {
         struct sender sender;
         struct receiver receiver;
@@ -97,26 +105,73 @@ char *server_path(const char *path, char *why, size_t why_len)
 
 /* ---- what the near end says ---------------------------------------------------------------- */
 
-static const char *server_take_path(struct server *s, const struct message *m)
+/* Makes room for one more path, which came with len bytes. NULL, or what is wrong. */
+static const char *paths_grow(struct server_paths *p, size_t len)
 {
-    char text[MESSAGE_DATA_MAX + 1], why[512];
     char **more;
 
-    if (s->n_paths == PATHS_MAX || s->paths_bytes + m->len_bytes > PATHS_BYTES)
+    if (p->n == PATHS_MAX || p->bytes + len > PATHS_BYTES)
         return "too many paths";
-    message_text(m, text);
-    more = realloc(s->paths, ((size_t)s->n_paths + 1) * sizeof *more);
+    more = realloc(p->list, ((size_t)p->n + 1) * sizeof *more);
     if (more == NULL)
         return "no memory for its paths";
-    s->paths = more;
-    s->paths[s->n_paths] = server_path(text, why, sizeof why);
-    if (s->paths[s->n_paths] == NULL) {
+    p->list = more;
+    p->bytes += len;
+    return NULL;
+}
+
+static void paths_free(struct server_paths *p)
+{
+    while (p->n > 0)
+        free(p->list[--p->n]);
+    free(p->list);
+}
+
+static const char *server_take_path(struct server *s, const struct message *m)
+{
+    const char *wrong = paths_grow(&s->paths, m->len_bytes);
+    char text[MESSAGE_DATA_MAX + 1], why[512];
+
+    if (wrong != NULL)
+        return wrong;
+    message_text(m, text);
+    s->paths.list[s->paths.n] = server_path(text, why, sizeof why);
+    if (s->paths.list[s->paths.n] == NULL) {
         loop_end(say_error(SAY_LOCAL, "%s", why));
         return NULL;
     }
-    s->n_paths++;
-    s->paths_bytes += m->len_bytes;
+    s->paths.n++;
     return NULL;
+}
+
+/* What the sender of this receiver may send, and what stands for it. */
+static const char *server_take_sender(struct server *s, const struct message *m)
+{
+    char text[MESSAGE_DATA_MAX + 1];
+    const char *wrong;
+
+    if ((s->start.flags & MESSAGE_PULL) != 0)
+        return "a sender of a sender";
+    message_text(m, text);
+    if (m->type == MESSAGE_ORIGIN) {
+        memcpy(s->origin, text, m->len_bytes + 1u);
+        return NULL;
+    }
+    wrong = paths_grow(&s->asked, m->len_bytes);
+    if (wrong != NULL)
+        return wrong;
+    s->asked.list[s->asked.n] = strdup(text);
+    return s->asked.list[s->asked.n] == NULL ? "no memory for its paths" : (s->asked.n++, NULL);
+}
+
+static const char *server_take_limit(struct server *s, const struct message *m)
+{
+    char text[MESSAGE_DATA_MAX + 1];
+
+    if ((s->start.flags & MESSAGE_PULL) == 0)
+        return "a limit for a receiver";
+    message_text(m, text);
+    return allowance_read(&s->allowance, text);
 }
 
 static const char *server_take_rule(struct server *s, const struct message *m)
@@ -132,10 +187,9 @@ static const char *server_take_rule(struct server *s, const struct message *m)
 
 static const char *server_take_chosen(struct server *s, const struct message *m)
 {
-    const uint32_t due = MESSAGE_SYNC | MESSAGE_PULL;
     char text[MESSAGE_DATA_MAX + 1];
 
-    if ((s->start.flags & due) != due || (s->start.flags & MESSAGE_DELETE) != 0)
+    if ((s->start.flags & MESSAGE_SYNC) == 0 || (s->start.flags & MESSAGE_DELETE) != 0)
         return "a name that cannot be";
     message_text(m, text);
     return chosen_add(&s->chosen, text);
@@ -164,11 +218,16 @@ static const char *server_take(struct server *s, const struct message *m)
         return server_take_rule(s, m);
     case MESSAGE_CHOSEN:
         return server_take_chosen(s, m);
+    case MESSAGE_ASKED:
+    case MESSAGE_ORIGIN:
+        return server_take_sender(s, m);
+    case MESSAGE_LIMIT:
+        return server_take_limit(s, m);
     case MESSAGE_GO:
         s->complete = true;
         if ((s->start.flags & MESSAGE_PULL) != 0)
-            return s->n_paths > 0 && s->addresses.n > 0 ? NULL : "no path, or no address";
-        return s->n_paths == 1 && s->addresses.n == 0 ? NULL : "not one path, or an address";
+            return s->paths.n > 0 && s->addresses.n > 0 ? NULL : "no path, or no address";
+        return s->paths.n == 1 && s->addresses.n == 0 ? NULL : "not one path, or an address";
     default:
         return "one that only the far end sends";
     }
@@ -199,7 +258,7 @@ static void server_hear(void *context)
     else if (s->talk.end)
         loop_end(128 + SIGHUP);
     if (loop_code() != 0)
-        loop_watch(-1, NULL, NULL);
+        loop_unwatch(s->talk.in_fd);
 }
 
 /* ---- what the near end hears --------------------------------------------------------------- */
@@ -221,6 +280,52 @@ static void server_item(void *context, const char *line)
 
     talk_write(&s->talk, MESSAGE_ITEM, line, strlen(line));
 }
+
+/* Of a copy between two other hosts, the sender tells the near end what the user is to see. */
+
+static void server_progress(void *context, const struct progress_view *v)
+{
+    struct server *s = context;
+    struct message_progress p = {.done_bytes = v->moved_bytes,
+                                 .total_bytes = v->all_bytes,
+                                 .repeats = v->repeats,
+                                 .limit = limits_now(&s->sender.limits)};
+    uint8_t data[MESSAGE_DATA_MAX];
+
+    snprintf(p.name, sizeof p.name, "%s", v->name);
+    talk_write(&s->talk, MESSAGE_PROGRESS, data, message_progress_encode(data, &p));
+}
+
+static void server_file(void *context, const char *name, uint64_t bytes)
+{
+    struct server *s = context;
+    uint8_t data[MESSAGE_DATA_MAX];
+
+    if ((s->start.flags & MESSAGE_FILES) != 0)
+        talk_write(&s->talk, MESSAGE_FILE, data, message_file_encode(data, name, bytes));
+}
+
+static void server_failed(void *context, const char *name, uint32_t code, const char *cause)
+{
+    struct server *s = context;
+    uint8_t data[MESSAGE_DATA_MAX];
+
+    talk_write(&s->talk, MESSAGE_FAILED, data,
+               message_failed_encode(data, (uint8_t)code, name, cause));
+}
+
+static void server_summary(void *context, const struct summary *sum)
+{
+    struct server *s = context;
+    uint8_t data[MESSAGE_DATA_MAX];
+
+    talk_write(&s->talk, MESSAGE_SUMMARY, data, message_summary_encode(data, sum));
+}
+
+static const struct copy_report server_reports = {.progress = server_progress,
+                                                  .file = server_file,
+                                                  .failed = server_failed,
+                                                  .summary = server_summary};
 
 /* What kind of sync this is; NULL: none. */
 static const struct sync_options *server_sync(struct server *s)
@@ -244,7 +349,7 @@ static const struct sync_options *server_sync(struct server *s)
 /* This host accepts: tells where. */
 static int server_ready(void *context, struct sluice *session, uint16_t service)
 {
-    uint8_t bytes[ADDRESS_BYTES], port[2];
+    uint8_t bytes[ADDRESS_BYTES], ready[MESSAGE_READY_BYTES];
     struct server *s = context;
     struct address_list ours;
     int code = address_list_get(&ours, session);
@@ -254,9 +359,10 @@ static int server_ready(void *context, struct sluice *session, uint16_t service)
         address_encode(bytes, &ours.list[i]);
         talk_write(&s->talk, MESSAGE_ADDRESS, bytes, sizeof bytes);
     }
-    bytes_put_u16(port, service);
+    bytes_put_u16(ready, service);
+    ready[2] = s->receiver.destination.kind == DESTINATION_DIR;
     if (code == SAY_OK)
-        talk_write(&s->talk, MESSAGE_READY, port, sizeof port);
+        talk_write(&s->talk, MESSAGE_READY, ready, sizeof ready);
     return code;
 }
 
@@ -266,7 +372,7 @@ static int server_receive(struct server *s, const struct options *common)
 {
     const struct message_start *t = &s->start;
     struct receiver_options o = {.common = *common,
-                                 .output = s->paths[0],
+                                 .output = s->paths.list[0],
                                  .port = t->service,
                                  .slots = t->buffers,
                                  .senders = SENDERS,
@@ -280,6 +386,11 @@ static int server_receive(struct server *s, const struct options *common)
                                  .sync = server_sync(s)};
 
     s->copy.ready = server_ready;
+    s->copy.origin = s->origin[0] != 0 ? s->origin : NULL;
+    s->copy.paths = s->asked.list;
+    s->copy.n_paths = s->asked.n;
+    s->copy.recursive = (t->flags & MESSAGE_RECURSIVE) != 0;
+    s->copy.contents = (t->flags & MESSAGE_SYNC) != 0;
     return receiver_run(&s->receiver, &o);
 }
 
@@ -295,16 +406,19 @@ static int server_where(struct server *s, const char *socket, char where[ADDRESS
     if (code == SAY_OK)
         code = address_list_get(&ours, loop.session);
     loop_close(&loop);
+    if (code == SAY_OK && address_list_equal(&ours, &s->addresses))
+        return say_error(SAY_PEER, "both ends have the same daemon, which does not connect to "
+                                   "itself; copy on that host, with cp(1) or rsync(1)");
     /* A single address without a network is the one that the user has given. */
     if (code == SAY_OK && (s->addresses.n > 1 || a->bits < 128))
         a = address_choose(&ours, &s->addresses);
     if (code == SAY_OK && a == NULL)
-        code =
-            say_error(SAY_PEER,
-                      "no way from its ports (%s) to those here (%s); give an address that can be "
-                      "reached with --address",
-                      address_list_text(&ours, mine, sizeof mine),
-                      address_list_text(&s->addresses, others, sizeof others));
+        code = say_error(SAY_PEER,
+                         "no way from its ports (%s) to those %s (%s); give an address that can be "
+                         "reached with --address",
+                         address_list_text(&ours, mine, sizeof mine),
+                         s->copy.report != NULL ? "of the receiving host" : "here",
+                         address_list_text(&s->addresses, others, sizeof others));
     if (code == SAY_OK)
         address_service(a, s->start.service, where);
     return code;
@@ -316,12 +430,12 @@ static int server_check(const struct server *s)
     char safe[512];
     struct stat st;
 
-    if ((s->start.flags & MESSAGE_ONE_FILE) == 0 || stat(s->paths[0], &st) < 0 ||
+    if ((s->start.flags & MESSAGE_ONE_FILE) == 0 || stat(s->paths.list[0], &st) < 0 ||
         !S_ISDIR(st.st_mode))
         return SAY_OK;
     return say_error(SAY_LOCAL,
                      "%s: is a directory, and the target is none; make that first (mkdir)",
-                     text_safe(safe, sizeof safe, s->paths[0]));
+                     text_safe(safe, sizeof safe, s->paths.list[0]));
 }
 
 static int server_send(struct server *s, const struct options *common)
@@ -329,18 +443,20 @@ static int server_send(struct server *s, const struct options *common)
     const struct message_start *t = &s->start;
     char where[ADDRESS_TEXT_MAX];
     struct sender_options o = {.common = *common,
-                               .paths = s->paths,
-                               .n_paths = s->n_paths,
+                               .paths = s->paths.list,
+                               .n_paths = s->paths.n,
                                .host = where,
                                .name = "",
                                .recursive = (t->flags & MESSAGE_RECURSIVE) != 0,
                                .go_back_n = (t->flags & MESSAGE_GO_BACK_N) != 0,
                                .resume = (t->flags & MESSAGE_RESUME) != 0,
                                .slots = t->buffers,
+                               .allowance = s->allowance,
                                .copy = &s->copy,
                                .sync = server_sync(s)};
     int code = sender_check(&o, &s->sender.total_bytes);
 
+    s->copy.report = (t->flags & MESSAGE_REPORT) != 0 ? &server_reports : NULL;
     if (code == SAY_OK)
         code = server_check(s);
     if (code == SAY_OK)
@@ -391,11 +507,10 @@ int server_run(const char *version, const char *socket)
     end = (uint8_t)code;
     talk_write(&s->talk, MESSAGE_END, &end, 1);
     say_divert(NULL, NULL);
-    loop_watch(-1, NULL, NULL);
+    loop_unwatch(s->talk.in_fd);
     talk_close(&s->talk);
-    while (s->n_paths > 0)
-        free(s->paths[--s->n_paths]);
-    free(s->paths);
+    paths_free(&s->paths);
+    paths_free(&s->asked);
     filter_fini(&s->filter);
     chosen_fini(&s->chosen);
     free(s);

@@ -27,6 +27,7 @@ static int bwlimit_option(struct allowance_options *o)
                          "--bwlimit %s: %s; write it like 500Mbit or 60MB/s (rsync's N is NKiB/s)",
                          text_safe(safe, sizeof safe, optarg), why);
     o->option = rate_Bps == 0 ? NULL : "--bwlimit"; /* 0: no limit, as rsync has it */
+    o->text = optarg;
     o->calendar = (struct calendar){.n = 1, .steps = {{.rate_Bps = rate_Bps}}};
     return SAY_OK;
 }
@@ -46,7 +47,18 @@ int allowance_option(struct allowance_options *o, int opt)
         return say_error(SAY_USAGE, "--rate \"%s\": character %zu: %s",
                          text_safe(safe, sizeof safe, optarg), at + 1, why);
     o->option = "--rate";
+    o->text = optarg;
     return SAY_OK;
+}
+
+const char *allowance_read(struct allowance_options *o, const char *text)
+{
+    const char *why;
+    size_t at;
+
+    why = calendar_read(&o->calendar, text, &at);
+    o->option = why == NULL ? "--bwlimit or --rate" : NULL;
+    return why;
 }
 
 void allowance_look(struct allowance *a, const struct allowance_options *o, const struct tm *local,

@@ -29,12 +29,16 @@
 /* What the options say. */
 struct allowance_options {
     const char *option; /* its name, for messages; NULL: there is no limit */
+    const char *text;   /* what it says, as a calendar; NULL: no option was given */
     struct calendar calendar;
 };
 
 /* Takes the value of an option of ALLOWANCE_LONG from optarg. SAY_OK, or SAY_USAGE; the error is
  * printed. */
 int allowance_option(struct allowance_options *o, int opt);
+
+/* Takes the text of an option that was given elsewhere. NULL, or what is wrong with it. */
+const char *allowance_read(struct allowance_options *o, const char *text);
 
 /* Is there a limit at some time of the day? */
 static inline bool allowance_limits(const struct allowance_options *o)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "console/text.h"
 #include "sluice/loop.h"
 
 #define SMOOTH_NS 1000000000.0
@@ -185,30 +186,44 @@ const char *limits_name(enum limit limit)
     return names[limit];
 }
 
-const char *limits_now(const struct limits *l)
+enum limit limits_now(const struct limits *l)
 {
-    static const char *const words[LIMITS] = {
-        "disk here", "CPU here", "other programs", "input", "output", "peer",
-        "bwlimit",   "grant",    "path",           "start", "daemon", "round trip"};
     double share;
     enum limit most = limits_longest(l->recent, &share);
 
-    if (share <= 0)
-        return "";
-    if (most == LIMIT_PEER)
-        return l->sending ? "receiver" : "sender";
-    return words[most];
+    return share <= 0 ? LIMITS : most;
 }
 
-void limits_describe(char *out, size_t out_len, const uint64_t ns[LIMITS], bool sending,
+const char *limits_word(enum limit limit, enum limits_view view)
+{
+    static const char *const words[LIMITS + 1] = {
+        "disk here", "CPU here", "other programs", "input",  "output",     "peer", "bwlimit",
+        "grant",     "path",     "start",          "daemon", "round trip", ""};
+
+    if (limit == LIMIT_PEER)
+        return view == LIMITS_FROM_RECEIVER ? "sender" : "receiver";
+    if (view == LIMITS_FROM_AFAR && limit == LIMIT_DISK)
+        return "sender's disk";
+    if (view == LIMITS_FROM_AFAR && limit == LIMIT_PROCESSOR)
+        return "sender's CPU";
+    return words[limit];
+}
+
+/* "here", or where else the times come from. */
+static const char *describe_where(enum limits_view view)
+{
+    return view == LIMITS_FROM_AFAR ? "at the sender" : "here";
+}
+
+void limits_describe(char *out, size_t out_len, const uint64_t ns[LIMITS], enum limits_view view,
                      const struct sluice_stats *stats)
 {
     static const struct {
         const char *what, *hint;
     } words[LIMITS] = {
-        [LIMIT_DISK] = {"the disk here", ""},
-        [LIMIT_PROCESSOR] = {"the processor here", ", which reads, writes and hashes"},
-        [LIMIT_BUSY] = {"other programs", ", which have the processors here"},
+        [LIMIT_DISK] = {"the disk ", ""},
+        [LIMIT_PROCESSOR] = {"the processor ", ", which reads, writes and hashes"},
+        [LIMIT_BUSY] = {"other programs, which have the processors ", ""},
         [LIMIT_INPUT] = {"the program that writes to standard input", ""},
         [LIMIT_OUTPUT] = {"the program that reads standard output", ""},
         [LIMIT_OPTION] = {"--bwlimit or --rate", ""},
@@ -221,8 +236,11 @@ void limits_describe(char *out, size_t out_len, const uint64_t ns[LIMITS], bool 
     };
     double share;
     enum limit most = limits_longest(ns, &share);
+    bool sending = view != LIMITS_FROM_RECEIVER;
+    bool placed = most == LIMIT_DISK || most == LIMIT_PROCESSOR || most == LIMIT_BUSY;
     const char *peer = sending ? "receiver" : "sender";
     const char *why = sending ? stats->tx_why : stats->rx_why;
+    char safe[sizeof stats->tx_why];
     int n = snprintf(out, out_len, "limited for %.0f %% of the time by ", 100 * share);
 
     if (n < 0 || (size_t)n >= out_len)
@@ -232,8 +250,9 @@ void limits_describe(char *out, size_t out_len, const uint64_t ns[LIMITS], bool 
     else if (most == LIMIT_GRANT && strcmp(why, "limit") == 0)
         snprintf(out + n, out_len - (size_t)n, "what the %s allows, by --bwlimit or --rate", peer);
     else if (most == LIMIT_GRANT || most == LIMIT_PATH)
-        snprintf(out + n, out_len - (size_t)n, "%s (%s)%s", words[most].what, why,
-                 words[most].hint);
+        snprintf(out + n, out_len - (size_t)n, "%s (%s)%s", words[most].what,
+                 text_safe(safe, sizeof safe, why), words[most].hint);
     else
-        snprintf(out + n, out_len - (size_t)n, "%s%s", words[most].what, words[most].hint);
+        snprintf(out + n, out_len - (size_t)n, "%s%s%s", words[most].what,
+                 placed ? describe_where(view) : "", words[most].hint);
 }

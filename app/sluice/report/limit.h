@@ -68,6 +68,13 @@ enum limits_wait {
     LIMITS_WAITS,
 };
 
+/* Whose times these are, and where their reader is. */
+enum limits_view {
+    LIMITS_FROM_SENDER,   /* of the sender, which is here */
+    LIMITS_FROM_RECEIVER, /* of the receiver, which is here */
+    LIMITS_FROM_AFAR,     /* of the sender, which is on another host */
+};
+
 /* Clocks of the thread, ns. */
 struct limits_clock {
     uint64_t wall_ns, cpu_ns;
@@ -101,12 +108,18 @@ void limits_sample(struct limits *l, const struct sluice_stats *stats);
 
 /* The largest of ns[]; *share: its part of the sum, 0 if nothing was measured. */
 enum limit limits_longest(const uint64_t ns[LIMITS], double *share);
-/* What limits now, in a word or two for a progress bar; "" if it is not known yet. */
-const char *limits_now(const struct limits *l);
+/* What limits now; LIMITS: it is not known yet. */
+enum limit limits_now(const struct limits *l);
+/* A word or two for a progress bar; "" for LIMITS. */
+const char *limits_word(enum limit limit, enum limits_view view);
+static inline const char *limits_now_word(const struct limits *l)
+{
+    return limits_word(limits_now(l), l->sending ? LIMITS_FROM_SENDER : LIMITS_FROM_RECEIVER);
+}
 /* A name for scripts, as "disk". */
 const char *limits_name(enum limit limit);
 /* One line for people: what limited the transfer for how much of its time, and what to look at. */
-void limits_describe(char *out, size_t out_len, const uint64_t ns[LIMITS], bool sending,
+void limits_describe(char *out, size_t out_len, const uint64_t ns[LIMITS], enum limits_view view,
                      const struct sluice_stats *stats);
 
 #endif

@@ -26,7 +26,7 @@ void progress_init(struct progress *p, bool quiet, FILE *lines)
 
 uint64_t progress_next(const struct progress *p)
 {
-    return p->on || p->lines != NULL ? p->next_ns : UINT64_MAX;
+    return p->on || p->lines != NULL || p->tell != NULL ? p->next_ns : UINT64_MAX;
 }
 
 static int progress_columns(void)
@@ -108,6 +108,8 @@ void progress_show(struct progress *p, uint64_t now_ns, const struct progress_vi
     progress_measure(p, now_ns, p->on ? v->done_bytes : v->moved_bytes);
     if (p->on)
         progress_draw(p, v);
+    if (p->tell != NULL)
+        p->tell(p->context, v);
     json_lines_progress(p->lines,
                         &(struct json_progress){.name = v->name,
                                                 .elapsed_s = (double)(now_ns - p->first_ns) / 1e9,

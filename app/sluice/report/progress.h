@@ -10,9 +10,14 @@
 
 #define PROGRESS_INTERVAL_NS 200000000u
 
+struct progress_view;
+
 struct progress {
     bool on;     /* there is a bar */
     FILE *lines; /* for json_lines_progress(); NULL: none */
+    /* Shows it to somebody else; NULL: to nobody. Set after progress_init(). */
+    void (*tell)(void *context, const struct progress_view *v);
+    void *context;
     uint64_t next_ns, first_ns;
     uint64_t last_ns, last_bytes;
     double rate_Bps; /* smoothed over about a second */

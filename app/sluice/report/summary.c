@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "console/text.h"
 #include "sluice/say.h"
 
@@ -62,10 +63,11 @@ void summary_take(struct summary *s, const struct sluice_conn *c)
 /* "b (192.0.2.20:47800)", or the address alone. */
 static const char *peer_text(const struct summary *s, char *out, size_t out_len)
 {
-    char safe[SLUICE_PEER_MAX];
+    char safe[SLUICE_PEER_MAX], address[sizeof s->stats.peer];
 
     text_safe(safe, sizeof safe, s->peer);
-    snprintf(out, out_len, safe[0] != '\0' ? "%s (%s)" : "%s%s", safe, s->stats.peer);
+    text_safe(address, sizeof address, s->stats.peer);
+    snprintf(out, out_len, safe[0] != '\0' ? "%s (%s)" : "%s%s", safe, address);
     return out;
 }
 
@@ -88,25 +90,35 @@ static void limit_say(const struct summary *s)
 
     if (s->end_ns - s->start_ns < LIMITS_INTERVAL_NS)
         return;
-    limits_describe(text, sizeof text, s->limit_ns, s->sending, &s->stats);
+    limits_describe(text, sizeof text, s->limit_ns,
+                    s->from != NULL ? LIMITS_FROM_AFAR
+                    : s->sending    ? LIMITS_FROM_SENDER
+                                    : LIMITS_FROM_RECEIVER,
+                    &s->stats);
     say_note("%s", text);
 }
 
 void summary_say(const struct summary *s)
 {
     char bytes[32], rate[32], kept[64], peer[SLUICE_PEER_MAX + sizeof s->stats.peer];
+    char hosts[640] = "";
 
+    if (s->from != NULL)
+        snprintf(hosts, sizeof hosts, "from %s to %s, ", s->from, s->to);
     if (s->there_files > 0)
         say_note("%" PRIu64 " file%s of %s %s there already", s->there_files,
                  s->there_files == 1 ? "" : "s",
                  text_bytes(bytes, sizeof bytes, (double)s->there_bytes),
                  s->there_files == 1 ? "was" : "were");
     say_note("%s %" PRIu64 " file%s, %" PRIu64 " bytes (%s)%s in %.3f s, %s, %" PRIu64
-             " units repeated, %s %s",
+             " units repeated, %s%s %s",
              s->sending ? "sent" : "received", s->files, s->files == 1 ? "" : "s", s->bytes,
              text_bytes(bytes, sizeof bytes, (double)s->bytes), kept_text(s, kept, sizeof kept),
              summary_seconds(s), text_rate(rate, sizeof rate, summary_rate(s)),
-             s->sending ? s->stats.tx_repeats : s->stats.rx_lost, s->sending ? "to" : "from",
+             s->sending ? s->stats.tx_repeats : s->stats.rx_lost, hosts,
+             s->from != NULL ? "at"
+             : s->sending    ? "to"
+                             : "from",
              peer_text(s, peer, sizeof peer));
     limit_say(s);
 }
@@ -122,14 +134,38 @@ static json_t *limits_json(const struct summary *s)
     return j;
 }
 
+uint64_t summary_cpu(const struct summary *s)
+{
+    struct rusage use;
+
+    if (s->cpu_ns != 0)
+        return s->cpu_ns;
+    getrusage(RUSAGE_SELF, &use);
+    return (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * CLOCK_NS_PER_S +
+           (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000;
+}
+
+/* Where files went; nothing is said of that if both ends were started by hand. */
+static void hosts_json(json_t *j, const struct summary *s)
+{
+    if (!s->copy)
+        return;
+    json_object_set_new(j, "direction",
+                        json_string(s->from != NULL ? "between"
+                                    : s->sending    ? "push"
+                                                    : "pull"));
+    if (s->from == NULL)
+        return;
+    json_object_set_new(j, "from", json_string(s->from));
+    json_object_set_new(j, "to", json_string(s->to));
+}
+
 void summary_json(const struct summary *s, int exit_code, FILE *out)
 {
     const struct sluice_stats *t = &s->stats;
-    struct rusage use;
     char hex[DIGEST_HEX_BYTES];
     json_t *j;
 
-    getrusage(RUSAGE_SELF, &use);
     digest_hex(hex, s->hash);
     j = json_pack("{ss ss si sI sI sI sI sI sI sI sf sf sI sI sI sI sI sf}", "command",
                   s->sync      ? "sync"
@@ -145,12 +181,11 @@ void summary_json(const struct summary *s, int exit_code, FILE *out)
                   (json_int_t)(s->sending ? t->tx_repeats : t->rx_lost), "rate_grant_Bps",
                   (json_int_t)(s->sending ? t->tx_rate_Bps : t->rx_rate_Bps), "rtt_ns",
                   (json_int_t)t->rtt_ns, "unit_bytes", (json_int_t)t->unit_bytes, "cpu_seconds",
-                  (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-                      (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6);
+                  (double)summary_cpu(s) / 1e9);
     if (j != NULL)
         json_object_set_new(j, "limited_seconds", limits_json(s));
-    if (j != NULL && s->copy)
-        json_object_set_new(j, "direction", json_string(s->sending ? "push" : "pull"));
+    if (j != NULL)
+        hosts_json(j, s);
     if (j != NULL && s->peer[0] != '\0')
         json_object_set_new(j, "peer_name", json_string(s->peer));
     if (j != NULL)

@@ -13,9 +13,11 @@
 
 struct summary {
     bool sending;
-    bool copy, sync;     /* of sluice cp, sluice sync */
-    bool stream;         /* summary_json() is the last of several events */
-    uint64_t bytes;      /* of files that the receiver has whole, holes included */
+    bool copy, sync; /* of sluice cp, sluice sync */
+    const char *from,
+        *to;        /* hosts of a copy between two others, of which the sender tells; or NULL */
+    bool stream;    /* summary_json() is the last of several events */
+    uint64_t bytes; /* of files that the receiver has whole, holes included */
     uint64_t hole_bytes; /* holes among `bytes`: not on the wire */
     uint64_t kept_bytes; /* among `bytes`, those that an interrupted transfer had left */
     uint64_t files;      /* that the receiver has whole; directories do not count */
@@ -23,6 +25,7 @@ struct summary {
     uint64_t failed;
     uint64_t start_ns, end_ns;
     struct sluice_stats stats;
+    uint64_t cpu_ns;            /* of the process that tells; 0: it is this one */
     uint64_t limit_ns[LIMITS];  /* what limited this end for how long */
     char peer[SLUICE_PEER_MAX]; /* name of the peer whose key proved the connection; "": none */
     uint8_t hash[RECORD_HASH_BYTES]; /* of one file; of several: hash of their hashes, in order */
@@ -36,6 +39,8 @@ void summary_file(struct summary *s, uint64_t bytes, uint64_t hole_bytes, uint64
                   const uint8_t hash[RECORD_HASH_BYTES]);
 /* Takes the connection's counters and the name of its peer. */
 void summary_take(struct summary *s, const struct sluice_conn *c);
+/* The CPU time of the process that tells, until now, ns. */
+uint64_t summary_cpu(const struct summary *s);
 void summary_say(const struct summary *s);
 void summary_json(const struct summary *s, int exit_code, FILE *out);
 

@@ -125,15 +125,16 @@ static void incoming_broken(struct incoming *in, int status)
 
 /* Notes whose files come: what one sender has left is not resumed for another, which would be told
  * what is in it. The two ends of a copy belong to one user, but a near end that receives may do so
- * from several hosts. */
+ * from several hosts, and so may a far end that receives from another one. */
 static void incoming_note_owner(struct incoming *in)
 {
     char *owner = in->part.owner, *port, name[SLUICE_PEER_MAX];
     struct sluice_stats t;
 
     if (in->copy != NULL) {
-        snprintf(owner, sizeof in->part.owner, "copy %s",
-                 in->copy->host != NULL ? in->copy->host : "");
+        const char *from = in->copy->host != NULL ? in->copy->host : in->copy->origin;
+
+        snprintf(owner, sizeof in->part.owner, "copy %s", from != NULL ? from : "");
     } else if (sluice_peer(in->conn, name, sizeof name) == 0) {
         snprintf(owner, sizeof in->part.owner, "peer %s", name);
     } else {

@@ -351,7 +351,7 @@ static void receiver_tick(struct receiver *r)
     if (receiver_peers(r, true) > 0) {
         if (now >= limits_next(&r->limits))
             receiver_divide(r);
-        v.limit = limits_now(&r->limits);
+        v.limit = limits_now_word(&r->limits);
     }
     progress_show(&r->progress, now, &v);
 }

@@ -135,7 +135,7 @@ static void sender_tick(struct sender *s, uint64_t now)
                                           .moved_bytes = done,
                                           .all_bytes = s->total_bytes,
                                           .repeats = f.repeats,
-                                          .limit = limits_now(&s->limits)});
+                                          .limit = limits_now_word(&s->limits)});
 }
 
 /* Waits until there is something to do. step: why there is nothing now. */
@@ -290,6 +290,8 @@ static void sender_report(struct sender *s)
     s->summary.copy = c != NULL;
     s->summary.sync = s->options->sync != NULL;
     s->summary.stream = o->json_stream;
+    if (c != NULL && c->report != NULL && s->connected)
+        c->report->summary(c->context, &s->summary);
     if (o->json)
         summary_json(&s->summary, s->code, stdout);
     if (s->code == SAY_OK && options_talk(o) && !copy_is_far(c))
@@ -303,6 +305,10 @@ int sender_run(struct sender *s, const struct sender_options *o)
     inspect_init(&s->inspect, o->sync != NULL ? o->sync->attributes : 0);
     progress_init(&s->progress, o->common.quiet || o->common.json || copy_is_far(o->copy),
                   sender_lines(s));
+    if (sender_reports(s) != NULL) {
+        s->progress.tell = sender_reports(s)->progress;
+        s->progress.context = o->copy->context;
+    }
     if (summary_init(&s->summary, true) < 0 || source_init(&s->source) < 0 ||
         (o->resume && sender_resume_init(s) < 0))
         sender_failed(s, say_error(SAY_RESOURCE, "no memory; end other programs first"));

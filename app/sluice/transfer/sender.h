@@ -209,6 +209,13 @@ static inline const char *sender_peer(const struct sender *s)
     return c != NULL && c->host != NULL ? c->host : s->options->host;
 }
 
+/* What takes the reports of this end, which then has no user; NULL: it has one, or reports nothing.
+ */
+static inline const struct copy_report *sender_reports(const struct sender *s)
+{
+    return s->options->copy != NULL ? s->options->copy->report : NULL;
+}
+
 /* Where lines of JSON about files go; NULL: nowhere. */
 static inline FILE *sender_lines(const struct sender *s)
 {
@@ -311,6 +318,10 @@ void sender_delta_flush(struct sender *s);
 
 /* Notes that a file, or a directory, waits for its RESULT. False: no memory. */
 bool sender_expect(struct sender *s, const char *name, bool directory);
+/* Reports, for programs, that something is not at the receiver as it should be. code, cause: as
+ * struct copy_report has them. */
+void sender_report_failed(const struct sender *s, const char *name, uint32_t code,
+                          const char *cause);
 /* Reads a request of the receiver. */
 void sender_results(struct sender *s, const uint8_t *bytes, uint64_t len);
 void sender_forget(struct sender *s);

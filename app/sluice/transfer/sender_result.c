@@ -44,6 +44,16 @@ void sender_forget(struct sender *s)
         result_pop(s);
 }
 
+void sender_report_failed(const struct sender *s, const char *name, uint32_t code,
+                          const char *cause)
+{
+    const struct copy_report *report = sender_reports(s);
+
+    json_lines_failed(sender_lines(s), name, cause);
+    if (report != NULL)
+        report->failed(s->options->copy->context, name, code, cause);
+}
+
 /* The receiver refused the file: says which and why. */
 static void result_refused(struct sender *s, const struct sender_pending *p, const struct record *r,
                            const char *message)
@@ -58,7 +68,7 @@ static void result_refused(struct sender *s, const struct sender_pending *p, con
     text_safe(name, sizeof name, p->name);
     cause = why[0] != 0 ? why : record_code_cause(r->mode);
     if (!p->dropped)
-        json_lines_failed(sender_lines(s), p->name, cause);
+        sender_report_failed(s, p->name, s->giving_up ? 0 : r->mode, cause);
     /* For a full disk one line is enough, however many files were in flight. */
     if (p->dropped || s->giving_up)
         ;
@@ -80,9 +90,13 @@ static void result_refused(struct sender *s, const struct sender_pending *p, con
 /* The receiver has the whole file. */
 static void result_file(struct sender *s, const struct sender_pending *p)
 {
+    const struct copy_report *report = sender_reports(s);
+
     summary_file(&s->summary, p->bytes, p->hole_bytes, p->kept_bytes, p->hash);
     writer_file(s->options->manifest, p->name, p->hash, p->bytes);
     json_lines_file(sender_lines(s), p->name, p->bytes);
+    if (report != NULL)
+        report->file(s->options->copy->context, p->name, p->bytes);
 }
 
 /* Handles one record. False, with *why, if it is impossible. */

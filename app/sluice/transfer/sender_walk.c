@@ -15,7 +15,6 @@
 
 #include "console/text.h"
 #include "sluice/files/name.h"
-#include "sluice/report/json_lines.h"
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
 
@@ -25,7 +24,7 @@ void sender_file_failed(struct sender *s, const char *path, const char *cause, c
 
     sender_failed(
         s, say_error(SAY_LOCAL, "%s: %s; %s", text_safe(safe, sizeof safe, path), cause, cure));
-    json_lines_failed(sender_lines(s), path, cause);
+    sender_report_failed(s, path, 0, cause);
     s->summary.failed++;
     s->unread = true;
 }

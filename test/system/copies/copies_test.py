@@ -10,7 +10,7 @@ import sys
 sys.dont_write_bytecode = True
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-from system.copies import contents, errors, faults, limits, resume  # noqa: E402,F401 (each registers its cases)
+from system.copies import between, contents, errors, faults, limits, resume  # noqa: E402,F401 (each registers its cases)
 from system.files_cases import main  # noqa: E402
 
 if __name__ == "__main__":

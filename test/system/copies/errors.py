@@ -12,8 +12,13 @@ from ..files_cases import (DAEMON, LOCAL, MIB, PEER, REMOTE, SLUICE, USAGE, case
 def usage(folder: str) -> None:
     path = make(folder, "f", b"x")
     for words, *args in (("missing", path), ("missing",), ("no side names a host", path, folder),
-                         ("both sides name a host", "a:x", "b:y"), ("both sides name a host", "a:x", "a:y"),
-                         ("different hosts", "a:x", "b:x", folder), ("some sources are here", path, "a:x", folder),
+                         ("both sides are on one host", "a:x", "a:y"),
+                         ("both sides are on one host", "-r", "a:x", "a:z", "a:y"),
+                         ("--manifest needs", "--manifest", folder + "/m", "a:x", "b:y"),
+                         ("--rates needs", "--rates", folder + "/r", "a:x", "b:y"),
+                         ("different hosts", "a:x", "b:x", folder), ("different hosts", "a:x", "b:x", "c:y"),
+                         ("some sources are here", path, "a:x", "b:y"), ("some sources are here", "a:x", path, "b:y"),
+                         ("some sources are here", "-", "a:x", "b:y"), ("some sources are here", path, "a:x", folder),
                          ("some sources are here", "a:x", path, folder),
                          ("option", "-r", "--", "-oProxyCommand=x:f", folder),
                          ("user or the host", path, "@h:x"), ("characters", path, "a b:x"), ("empty", path, ""),

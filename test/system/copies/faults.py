@@ -73,7 +73,7 @@ def _far_end(*data: bytes) -> "subprocess.CompletedProcess[bytes]":
 
 
 def _message(kind: int, data: bytes = b"") -> bytes:
-    return b"SLCP\2" + bytes([kind]) + len(data).to_bytes(2, "big") + data
+    return b"SLCP\3" + bytes([kind]) + len(data).to_bytes(2, "big") + data
 
 
 @case("a near end that breaks the protocol of messages")
@@ -93,11 +93,18 @@ def hostile_near(_folder: str) -> None:
         "a bad address": [_message(2, pull), _message(4, address[:16] + b"\x5f")],
         "a zero byte": [_message(2, start), _message(3, b"a\0b")],
         "a far end's message": [_message(2, start), _message(9, b"\0")],
-        "too long": [_message(2, start), b"SLCP\2\3\xff\xff"],
+        "too long": [_message(2, start), b"SLCP\3\3\xff\xff"],
         "a rule without a sync": [_message(2, start), _message(11, b"- x")],
         "no rule": [_message(2, sync), _message(11, b"xyz")],
-        "a list for a receiver": [_message(2, sync), _message(12, b"f")],
+        "a list without a sync": [_message(2, start), _message(12, b"f")],
+        "a list for a receiver that deletes": [_message(2, sync[:18] + b"\x12" + sync[19:]), _message(12, b"f")],
         "a list with .. in it": [_message(2, sync_pull), _message(12, b"a/../../f")],
+        "names for a sender": [_message(2, pull), _message(13, b"f")],
+        "an origin for a sender": [_message(2, pull), _message(14, b"f")],
+        "a limit for a receiver": [_message(2, start), _message(15, b"1Mbit")],
+        "no limit": [_message(2, pull), _message(15, b"slowly")],
+        "a report of a receiver": [_message(2, start[:16] + (16384).to_bytes(4, "big") + start[20:])],
+        "what a far end reports": [_message(2, pull), _message(17, bytes(9))],
         "a dry run of a copy": [_message(2, start[:16] + (1024).to_bytes(4, "big") + start[20:])],
     }
     for what, messages in bad.items():
@@ -106,7 +113,7 @@ def hostile_near(_folder: str) -> None:
         assert b"invalid message from the other host" in done.stdout, (what, done)
         assert done.stdout.endswith(_message(9, bytes([TRANSFER]))), (what, done)
     done = _far_end()
-    assert done.returncode == 128 + signal.SIGHUP and done.stdout.startswith(b"SLCP\2\1"), done
+    assert done.returncode == 128 + signal.SIGHUP and done.stdout.startswith(b"SLCP\3\1"), done
     done = _far_end(_message(2, start), _message(3, b"."))
     assert done.returncode == 128 + signal.SIGHUP, done
 

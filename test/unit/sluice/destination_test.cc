@@ -62,9 +62,9 @@ TEST(DestinationDeathTest, WhatAsksToStopEndsTheWait)
         testing::ExitedWithCode(129), "^$");
 }
 
-static void stop(void *)
+static void stop(void *fd)
 {
-    loop_watch(-1, nullptr, nullptr);
+    loop_unwatch(*(int *)fd);
     loop_end(129);
 }
 
@@ -88,7 +88,7 @@ TEST(DestinationDeathTest, WhatAsksToStopEndsTheWaitForRoom)
                 stream_open(&p, &d) != RECORD_OK)
                 exit(1);
             close(near[1]);
-            loop_watch(near[0], stop, nullptr);
+            loop_watch(near[0], stop, &near[0]);
             part_file_write(&p, (const uint8_t *)content.data(), content.size());
             exit(loop_code());
         },

@@ -138,6 +138,14 @@ TEST_F(JsonLines, Progress)
     EXPECT_NEAR(json_real_value(json_object_get(last, "rate_Bps")), 100000, 1);
     progress_init(&p, true, nullptr);
     EXPECT_EQ(progress_next(&p), UINT64_MAX);
+    uint64_t told = 0;
+    p.context = &told;
+    p.tell = [](void *context, const struct progress_view *shown) {
+        *(uint64_t *)context = shown->moved_bytes;
+    };
+    EXPECT_NE(progress_next(&p), UINT64_MAX);
+    progress_show(&p, 3000000000, &v);
+    EXPECT_EQ(told, v.moved_bytes);
 }
 
 TEST_F(JsonLines, TheSummaryIsTheLastEvent)

@@ -219,20 +219,36 @@ TEST(Limit, WordsForPeople)
 
     ns[LIMIT_PATH] = 3;
     ns[LIMIT_DISK] = 1;
-    limits_describe(text, sizeof text, ns, true, &s);
+    limits_describe(text, sizeof text, ns, LIMITS_FROM_SENDER, &s);
     EXPECT_STREQ(text, "limited for 75 % of the time by the path (queue); \"sluice show path\" at "
                        "the receiver tells more");
     ns[LIMIT_PEER] = 4;
-    limits_describe(text, sizeof text, ns, false, &s);
+    limits_describe(text, sizeof text, ns, LIMITS_FROM_RECEIVER, &s);
     EXPECT_STREQ(text, "limited for 50 % of the time by the sender, its disk or its processor");
-    limits_describe(small, sizeof small, ns, false, &s);
+    limits_describe(small, sizeof small, ns, LIMITS_FROM_RECEIVER, &s);
     EXPECT_STREQ(small, "limited for 50 % of");
+    for (enum limits_view view : {LIMITS_FROM_SENDER, LIMITS_FROM_AFAR}) {
+        const std::string where = view == LIMITS_FROM_AFAR ? "at the sender" : "here";
+        uint64_t disk[LIMITS] = {}, busy[LIMITS] = {};
+
+        disk[LIMIT_DISK] = busy[LIMIT_BUSY] = 1;
+        limits_describe(text, sizeof text, disk, view, &s);
+        EXPECT_EQ(text, "limited for 100 % of the time by the disk " + where);
+        limits_describe(text, sizeof text, busy, view, &s);
+        EXPECT_EQ(text, "limited for 100 % of the time by other programs, which have the "
+                        "processors " +
+                            where);
+    }
+    EXPECT_STREQ(limits_word(LIMIT_DISK, LIMITS_FROM_SENDER), "disk here");
+    EXPECT_STREQ(limits_word(LIMIT_DISK, LIMITS_FROM_AFAR), "sender's disk");
+    EXPECT_STREQ(limits_word(LIMIT_PEER, LIMITS_FROM_AFAR), "receiver");
+    EXPECT_STREQ(limits_word(LIMITS, LIMITS_FROM_AFAR), "");
     ns[LIMIT_OPTION] = 8;
-    limits_describe(text, sizeof text, ns, true, &s);
+    limits_describe(text, sizeof text, ns, LIMITS_FROM_SENDER, &s);
     EXPECT_STREQ(text, "limited for 50 % of the time by --bwlimit or --rate");
     ns[LIMIT_GRANT] = 16;
     strcpy(s.tx_why, "limit");
-    limits_describe(text, sizeof text, ns, true, &s);
+    limits_describe(text, sizeof text, ns, LIMITS_FROM_SENDER, &s);
     EXPECT_STREQ(text, "limited for 50 % of the time by what the receiver allows, by --bwlimit or "
                        "--rate");
 }

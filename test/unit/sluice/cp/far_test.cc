@@ -7,10 +7,11 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/sluice/messages.h"
+#include "unit/sluice/cp/messages.h"
 
 extern "C" {
 #include "sluice/cp/far.h"
+#include "sluice/cp/message_report.h"
 #include "sluice/loop.h"
 #include "sluice/say.h"
 }
@@ -37,7 +38,7 @@ static const std::string hello = encoded(MESSAGE_HELLO, "1");
 static const std::string hears = "head -c 56 >/dev/null; "; /* START and GO */
 static const std::string address =
     encoded(MESSAGE_ADDRESS, std::string("\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x5a\0\2\x78", 17));
-static const std::string ready = encoded(MESSAGE_READY, "\xc3\x50");
+static const std::string ready = encoded(MESSAGE_READY, std::string("\xc3\x50\1", 3));
 
 /* Has the far end receive, or (pull) send; waits until it accepts, then for its end. Ends with the
  * exit code. */
@@ -80,6 +81,14 @@ TEST(FarDeathTest, OutOfOrder)
     expect(says(hello) + hears + says(ready), SAY_PEER, wrong, true);
 }
 
+/* A length that its data may have. */
+static size_t size_of(enum message_type type)
+{
+    return type == MESSAGE_SUMMARY    ? MESSAGE_SUMMARY_MIN
+           : type == MESSAGE_PROGRESS ? MESSAGE_PROGRESS_MIN
+                                      : MESSAGE_FILE_MIN;
+}
+
 /* What changes is told only by a receiver that was asked to. */
 TEST(FarDeathTest, ItemsThatNobodyAskedFor)
 {
@@ -89,17 +98,33 @@ TEST(FarDeathTest, ItemsThatNobodyAskedFor)
            "sluice: host: invalid message \\(out of order\\)");
 }
 
+/* Only a far end that was asked to, of a copy between two other hosts, reports. */
+TEST(FarDeathTest, ReportsThatNobodyAskedFor)
+{
+    for (enum message_type type :
+         {MESSAGE_PROGRESS, MESSAGE_FILE, MESSAGE_FAILED, MESSAGE_SUMMARY}) {
+        const std::string report = encoded(type, std::string(300, 0).substr(0, size_of(type)));
+
+        expect(says(hello) + hears + says(report), SAY_PEER,
+               "sluice: host: invalid message \\(out of order\\)");
+        expect(says(hello) + hears + says(report), SAY_PEER,
+               "sluice: host: invalid message \\(out of order\\)", true);
+    }
+}
+
 TEST(FarDeathTest, WhatOnlyTheNearEndSays)
 {
     const std::string wrong = "invalid message \\(one that only the near end sends\\)";
 
     expect(says(hello + encoded(MESSAGE_GO, "")), SAY_PEER, wrong);
     expect(says(hello + encoded(MESSAGE_PATH, "x")), SAY_PEER, wrong);
+    expect(says(hello + encoded(MESSAGE_ASKED, "x")), SAY_PEER, wrong);
+    expect(says(hello + encoded(MESSAGE_LIMIT, "x")), SAY_PEER, wrong);
 }
 
 TEST(FarDeathTest, TooMuchAndTooLittle)
 {
-    const std::string told = says(hello) + hears, none = encoded(MESSAGE_READY, std::string(2, 0));
+    const std::string told = says(hello) + hears, none = encoded(MESSAGE_READY, std::string(3, 0));
     std::string many;
 
     for (int i = 0; i <= ADDRESS_LIST_MAX; i++)
@@ -107,6 +132,8 @@ TEST(FarDeathTest, TooMuchAndTooLittle)
     expect(told + says(many), SAY_PEER, "invalid message \\(an address that cannot be\\)");
     expect(told + says(ready + ready), SAY_PEER, "invalid message \\(a service that cannot be\\)");
     expect(told + says(none), SAY_PEER, "invalid message \\(a service that cannot be\\)");
+    expect(told + says(encoded(MESSAGE_READY, "\xc3\x50\2")), SAY_PEER,
+           "invalid message \\(a service that cannot be\\)");
     expect("", SAY_PEER, "sh ended with status 0 before sluice there began");
     expect(told, SAY_TRANSFER, "sluice there ended without a result");
     expect(told + says(ends(SAY_OK)), SAY_TRANSFER, "ended before it was ready");

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "unit/base/seed.h"
-#include "unit/sluice/messages.h"
+#include "unit/sluice/cp/messages.h"
 
 extern "C" {
 #include "sluice/cp/address.h"
@@ -206,6 +206,19 @@ static struct address_list addresses(const std::vector<std::string> &texts)
     return l;
 }
 
+TEST(Address, OfOneDaemon)
+{
+    const struct address_list a = addresses({"10.0.0.1/24", "fd00::1/64"});
+    const struct address_list b = addresses({"10.0.0.1/24", "fd00::2/64"});
+    const struct address_list c = addresses({"10.0.0.1/24"}), d = addresses({"10.0.0.1/25"});
+
+    EXPECT_TRUE(address_list_equal(&a, &a));
+    EXPECT_FALSE(address_list_equal(&a, &b));
+    EXPECT_FALSE(address_list_equal(&a, &c));
+    EXPECT_FALSE(address_list_equal(&c, &a));
+    EXPECT_FALSE(address_list_equal(&c, &d)); /* two networks may have the same address */
+}
+
 static std::string chosen(const std::vector<std::string> &ours,
                           const std::vector<std::string> &theirs)
 {
@@ -381,13 +394,13 @@ static std::string start_data(const struct message_start &s)
 
 TEST(Message, Golden)
 {
-    EXPECT_EQ(hex(encoded(MESSAGE_HELLO, "0.9")), "534c435002010003302e39");
-    EXPECT_EQ(hex(encoded(MESSAGE_START, start_data(a_start()))), "534c435002020028"
+    EXPECT_EQ(hex(encoded(MESSAGE_HELLO, "0.9")), "534c435003010003302e39");
+    EXPECT_EQ(hex(encoded(MESSAGE_START, start_data(a_start()))), "534c435003020028"
                                                                   "a0a1a2a3a4a5a6a7a8a9aaabacadaeaf"
                                                                   "00000011000000080000000102030405"
                                                                   "c350000000000000");
-    EXPECT_EQ(hex(encoded(MESSAGE_GO, "")), "534c435002050000");
-    EXPECT_EQ(hex(encoded(MESSAGE_END, std::string(1, 5))), "534c43500209000105");
+    EXPECT_EQ(hex(encoded(MESSAGE_GO, "")), "534c435003050000");
+    EXPECT_EQ(hex(encoded(MESSAGE_END, std::string(1, 5))), "534c43500309000105");
 }
 
 TEST(Message, OneByteAtATime)
@@ -413,8 +426,8 @@ TEST(Message, Wrong)
         {"W", "not a message"},
         {"Welcome to host\n", "not a message"},
         {"SLUC", "not a message"},
-        {std::string("SLCP\2\0\0\0", 8), "unknown type"},
-        {std::string("SLCP\2\15\0\0", 8), "unknown type"},
+        {std::string("SLCP\3\0\0\0", 8), "unknown type"},
+        {std::string("SLCP\3\24\0\0", 8), "unknown type"},
         {encoded(MESSAGE_HELLO, ""), "length"},
         {encoded(MESSAGE_HELLO, std::string(65, 'v')), "length"},
         {encoded(MESSAGE_START, std::string(39, 'v')), "length"},
@@ -424,10 +437,17 @@ TEST(Message, Wrong)
         {encoded(MESSAGE_ITEM, ""), "length"},
         {encoded(MESSAGE_RULE, "- "), "length"},
         {encoded(MESSAGE_CHOSEN, ""), "length"},
+        {encoded(MESSAGE_ASKED, ""), "length"},
+        {encoded(MESSAGE_ORIGIN, ""), "length"},
+        {encoded(MESSAGE_ORIGIN, std::string(65, 'x')), "length"},
+        {encoded(MESSAGE_LIMIT, ""), "length"},
+        {encoded(MESSAGE_READY, "xy"), "length"},
+        {encoded(MESSAGE_PATH, std::string(MESSAGE_PATH_MAX + 1, 'x')), "length"},
         {encoded(MESSAGE_ADDRESS, "short"), "length"},
         {encoded(MESSAGE_ERROR, std::string(MESSAGE_TEXT_MAX + 1, 'x')), "length"},
-        {std::string("SLCP\2\3\xff\xff", 8), "length"},
+        {std::string("SLCP\3\3\xff\xff", 8), "length"},
         {encoded(MESSAGE_PATH, std::string("a\0b", 3)), "zero byte"},
+        {encoded(MESSAGE_ASKED, std::string("a\0b", 3)), "zero byte"},
     };
     struct message m;
     const char *why;
@@ -436,8 +456,8 @@ TEST(Message, Wrong)
         EXPECT_EQ(decoded(&m, c.bytes, &why), -EINVAL) << hex(c.bytes);
         EXPECT_NE(std::string(why).find(c.why), std::string::npos) << why;
     }
-    EXPECT_EQ(decoded(&m, std::string("SLCP\3\1\0\1x", 9), &why), -EPROTONOSUPPORT);
-    EXPECT_EQ(decoded(&m, std::string("SLCP\3???", 8), &why), -EPROTONOSUPPORT);
+    EXPECT_EQ(decoded(&m, std::string("SLCP\2\1\0\1x", 9), &why), -EPROTONOSUPPORT);
+    EXPECT_EQ(decoded(&m, std::string("SLCP\4???", 8), &why), -EPROTONOSUPPORT);
 }
 
 /* The result of reading a START whose bytes are changed by this function. */
@@ -466,7 +486,12 @@ TEST(Message, Start)
     ASSERT_EQ(message_start_decode(&back, &m, &why), 0);
     EXPECT_EQ(start_data(back), start_data(s));
     EXPECT_EQ(start_fault([](std::string &) {}), "right");
-    EXPECT_EQ(start_fault([](std::string &d) { d[18] = 0x40; }), "unknown flag");
+    EXPECT_EQ(start_fault([](std::string &d) { d[17] = 1; }), "unknown flag");
+    EXPECT_EQ(start_fault([](std::string &d) { d[18] = 0x40; }), "right");
+    EXPECT_EQ(start_fault([](std::string &d) { d[18] = (char)0xc0; }), "right");
+    EXPECT_EQ(start_fault([](std::string &d) { d[18] = (char)0x80; }), "a report without a sender");
+    EXPECT_EQ(start_fault([](std::string &d) { d[18] = 0x40, d[19] = 0; }),
+              "a report without a sender");
     EXPECT_EQ(start_fault([](std::string &d) { d[18] = 4; }), "a flag of a sync without a sync");
     EXPECT_EQ(start_fault([](std::string &d) { d[18] = 0x3e; }), "right");
     EXPECT_EQ(start_fault([](std::string &d) { d[23] = 0; }), "number of buffers out of range");
