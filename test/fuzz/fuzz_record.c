@@ -457,7 +457,7 @@ static void record_add(enum record_type type, uint16_t flags, uint8_t step)
 
     if (REQUEST_MAX - run.len < RECORD_HEADER_BYTES + 4096)
         return;
-    if (r.type == RECORD_END_ALL)
+    if (r.type == RECORD_END_ALL || r.type == RECORD_NAMED)
         r.file = 0;
     if (r.type == RECORD_ANSWER)
         r.file = run.asked;
@@ -553,7 +553,14 @@ static void step_run(uint8_t step)
         return;
     case RECORD_STEP_SYNC:
         step = input_u8(&run.in);
-        record_add(of_sync[step & 7], (step & 6) == 2 ? RECORD_BEGIN : 0, step);
+        if (step & 8)
+            record_add(step & 1 ? RECORD_NAME : RECORD_NAMED,
+                       step & 1   ? RECORD_BEGIN
+                       : step & 2 ? RECORD_UNREAD
+                                  : 0,
+                       step);
+        else
+            record_add(of_sync[step & 7], (step & 6) == 2 ? RECORD_BEGIN : 0, step);
         return;
     case RECORD_STEP_LEFT:
         part_left();
@@ -581,6 +588,7 @@ static void sync_make(uint8_t how)
 
     run.sync = (struct sync_options){.dry_run = how & 0x20,
                                      .prune = how & 0x40,
+                                     .prune_before = (how & 0x41) == 0x41,
                                      .checksum = how & 0x80,
                                      .itemize = true,
                                      .attributes = ATTRIBUTES_ALL,

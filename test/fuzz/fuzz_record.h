@@ -3,8 +3,9 @@
  * The counts of the fuzz target of the receiver of files. Its input: a byte of the destination
  * (bits 0 and 1: an enum destination_kind; bit 2: files are replaced; bit 3: what interrupted
  * transfers leave is kept; bit 4: it is a sync into a directory that keeps all attributes, with bit
- * 5 a dry run, with bit 6 one that deletes, with bit 7 one by checksums), then a program of steps
- * that fill a request with records. Bits 0 to 3 of a step are an enum record_step.
+ * 5 a dry run, with bit 6 one that deletes, with bit 0, too, before anything is sent, with bit 7
+ * one by checksums), then a program of steps that fill a request with records. Bits 0 to 3 of a
+ * step are an enum record_step.
  */
 #ifndef SLUICE_TEST_FUZZ_RECORD_H
 #define SLUICE_TEST_FUZZ_RECORD_H
@@ -26,8 +27,9 @@ enum record_step {
                            to 7 as in a step */
     RECORD_STEP_LEFT,   /* an interrupted transfer has left a part of FUZZ_LEFT */
     RECORD_STEP_SYNC,   /* a byte, whose bits 0 to 2 name a record: LINK, NAME, a DIR that begins,
-                           END_ALL of what was not all read, BLOCKS, COPY, ATTR, HARD; bits 4 to 7 as
-                           in a step */
+                           END_ALL of what was not all read, BLOCKS, COPY, ATTR, HARD; with bit 3,
+                           NAMED, NAME of a directory, NAMED of what was not all read, by bits 0
+                           and 1; bits 4 to 7 as in a step */
 };
 
 /* A file of which a part may be there: its OFFER has this name, size and time. */

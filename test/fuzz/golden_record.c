@@ -44,6 +44,10 @@
 #define CHECKSUM         0x80
 #define LINK(c)          RECORD_STEP_SYNC, 0, 5, 3, c, 0, 't'
 #define NAME(c)          RECORD_STEP_SYNC, 1, 1, c
+#define BEFORE           (DELETE | 1)
+#define NAMES(c)         RECORD_STEP_SYNC, 9, 1, c /* of a directory */
+#define ALL_NAMED        RECORD_STEP_SYNC, 8
+#define NOT_ALL_NAMED    RECORD_STEP_SYNC, 10
 #define BEGIN(c)         RECORD_STEP_SYNC, 2, 0xed, 1, 5, 1, c
 #define DONE(c)          RECORD_DIR, 1, 0xed, 5, 1, c
 #define UNREAD           RECORD_STEP_SYNC, 3
@@ -125,6 +129,16 @@ static const struct fuzz_golden goldens[] = {
     GOLDEN(SYNC | DRY, NAMED('x', 1), DATA(1), SEND),
     GOLDEN(SYNC | CHECKSUM, NAMED('l', LEFT_SIZE), HOLE(0xf3), 0, 0x20, 0, 1, END, SEND, ASK,
            LEFT_OFFER, SEND, SENT, KEEP(2), DATA(1), END, ALL, SEND),
+    /* what is deleted first; names out of order */
+    GOLDEN(SYNC | BEFORE, ALL_NAMED, OFFER(3), DATA(3), END, ALL, SEND, SENT, NO_MORE),
+    GOLDEN(SYNC | BEFORE, NAMES('.'), NAME('x'), NAMES('d'), ALL_NAMED, BEGIN('.'), OFFER(3),
+           DATA(3), END, DONE('.'), ALL, SEND, SENT, NO_MORE),
+    GOLDEN(SYNC | BEFORE, NAMES('.'), NOT_ALL_NAMED, LINK('l'), ALL, SEND, SENT, NO_MORE),
+    GOLDEN(SYNC | BEFORE | DRY, NAMES('.'), ALL_NAMED, ALL, SEND, SENT, NO_MORE),
+    GOLDEN(SYNC | BEFORE, ALL_NAMED, ALL_NAMED, SEND),
+    GOLDEN(SYNC | BEFORE, LINK('l'), SEND),
+    GOLDEN(SYNC | DELETE, NAMES('d'), SEND),
+    GOLDEN(SYNC | DELETE, ALL_NAMED, SEND),
     /* a file that is copied from the one that it replaces, or is not */
     GOLDEN(SYNC, NAMED('b', THOUSANDS(6)), ZEROS, SEND, ZEROS, END, SEND, ASK_BASIS, SEND, SENT,
            COPIED, COPY(THOUSANDS(1), THOUSANDS(5)), ZEROS, SEND),

@@ -80,6 +80,7 @@ const char command_sync_help[] =
     "  -A, --acls          keep ACLs\n"
     "  -X, --xattrs        keep extended attributes (as root, not only those of users)\n"
     "      --delete        then delete in DST what SRC do not have\n"
+    "      --delete-before delete first, so that there is room for what is sent\n"
     "      --exclude PATTERN  leave out what matches, as *.o, /build/ or a/**/b\n"
     "      --include PATTERN  take what matches: of both, the first one decides\n"
     "      --exclude-from FILE  exclude each line of FILE\n"
@@ -126,6 +127,7 @@ enum {
     OPT_GO_BACK_N,
     OPT_SERVER,
     OPT_DELETE,
+    OPT_DELETE_BEFORE,
     OPT_EXCLUDE,
     OPT_INCLUDE,
     OPT_EXCLUDE_FROM,
@@ -165,6 +167,7 @@ static const struct option sync_longs[] = {
     {"acls", no_argument, NULL, 'A'},
     {"xattrs", no_argument, NULL, 'X'},
     {"delete", no_argument, NULL, OPT_DELETE},
+    {"delete-before", no_argument, NULL, OPT_DELETE_BEFORE},
     {"exclude", required_argument, NULL, OPT_EXCLUDE},
     {"include", required_argument, NULL, OPT_INCLUDE},
     {"exclude-from", required_argument, NULL, OPT_EXCLUDE_FROM},
@@ -298,6 +301,9 @@ static bool cp_flag(struct cp *c, int opt)
         return true;
     case OPT_DELETE:
         c->sync.prune = true;
+        return true;
+    case OPT_DELETE_BEFORE:
+        c->sync.prune = c->sync.prune_before = true;
         return true;
     default:
         return false;

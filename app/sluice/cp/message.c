@@ -122,6 +122,9 @@ int message_start_decode(struct message_start *s, const struct message *m, const
     if ((s->flags & MESSAGE_SYNC) == 0 &&
         ((s->flags & MESSAGE_SYNC_FLAGS) != 0 || s->attributes != 0))
         return -EINVAL;
+    *why = "deletion before the rest, and none";
+    if ((s->flags & MESSAGE_DELETE_BEFORE) != 0 && (s->flags & MESSAGE_DELETE) == 0)
+        return -EINVAL;
     *why = "unknown attributes";
     if ((s->attributes & ~ATTRIBUTES_ALL) != 0)
         return -EINVAL;

@@ -52,26 +52,27 @@ enum message_type {
 };
 
 enum message_flag {
-    MESSAGE_PULL = 1,             /* the far end sends; else it receives */
-    MESSAGE_OVERWRITE = 2,        /* far receiver: it replaces existing files */
-    MESSAGE_FSYNC = 4,            /* far receiver: it syncs files to the disk */
-    MESSAGE_DIRECTORY = 8,        /* far receiver: the target must be a directory */
-    MESSAGE_RECURSIVE = 16,       /* far sender: it sends directories */
-    MESSAGE_GO_BACK_N = 32,       /* far sender */
-    MESSAGE_ONE_FILE = 64,        /* far sender: the near end takes one file, and no directory */
-    MESSAGE_QUIET = 128,          /* the far end sends no NOTE */
-    MESSAGE_RESUME = 256,         /* far sender: it sends only what the near end does not have */
-    MESSAGE_SYNC = 512,           /* the target is to become as the sources */
-    MESSAGE_DRY_RUN = 1024,       /* sync: nothing is sent or changed */
-    MESSAGE_CHECKSUM = 2048,      /* sync: files are compared by content */
-    MESSAGE_DELETE = 4096,        /* sync, far receiver: it deletes what the sender does not have */
-    MESSAGE_ITEMIZE = 8192,       /* sync, far receiver: it sends ITEM */
-    MESSAGE_REPORT = 16384,       /* far sender: it says PROGRESS, FAILED and SUMMARY */
-    MESSAGE_FILES = 32768,        /* far sender that reports: it says FILE, too */
-    MESSAGE_WHOLE_FILES = 262144, /* sync: a changed file is sent whole */
-    MESSAGE_SYNC_FLAGS =
-        MESSAGE_DRY_RUN | MESSAGE_CHECKSUM | MESSAGE_DELETE | MESSAGE_ITEMIZE | MESSAGE_WHOLE_FILES,
-    MESSAGE_FLAGS = 65535 | MESSAGE_WHOLE_FILES,
+    MESSAGE_PULL = 1,        /* the far end sends; else it receives */
+    MESSAGE_OVERWRITE = 2,   /* far receiver: it replaces existing files */
+    MESSAGE_FSYNC = 4,       /* far receiver: it syncs files to the disk */
+    MESSAGE_DIRECTORY = 8,   /* far receiver: the target must be a directory */
+    MESSAGE_RECURSIVE = 16,  /* far sender: it sends directories */
+    MESSAGE_GO_BACK_N = 32,  /* far sender */
+    MESSAGE_ONE_FILE = 64,   /* far sender: the near end takes one file, and no directory */
+    MESSAGE_QUIET = 128,     /* the far end sends no NOTE */
+    MESSAGE_RESUME = 256,    /* far sender: it sends only what the near end does not have */
+    MESSAGE_SYNC = 512,      /* the target is to become as the sources */
+    MESSAGE_DRY_RUN = 1024,  /* sync: nothing is sent or changed */
+    MESSAGE_CHECKSUM = 2048, /* sync: files are compared by content */
+    MESSAGE_DELETE = 4096,   /* sync, far receiver: it deletes what the sender does not have */
+    MESSAGE_ITEMIZE = 8192,  /* sync, far receiver: it sends ITEM */
+    MESSAGE_REPORT = 16384,  /* far sender: it says PROGRESS, FAILED and SUMMARY */
+    MESSAGE_FILES = 32768,   /* far sender that reports: it says FILE, too */
+    MESSAGE_DELETE_BEFORE = 65536, /* sync, with DELETE: before anything is sent */
+    MESSAGE_WHOLE_FILES = 262144,  /* sync: a changed file is sent whole */
+    MESSAGE_SYNC_FLAGS = MESSAGE_DRY_RUN | MESSAGE_CHECKSUM | MESSAGE_DELETE | MESSAGE_ITEMIZE |
+                         MESSAGE_DELETE_BEFORE | MESSAGE_WHOLE_FILES,
+    MESSAGE_FLAGS = 131071 | MESSAGE_WHOLE_FILES,
 };
 
 struct message {

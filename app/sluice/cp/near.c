@@ -64,7 +64,8 @@ uint32_t near_sync_flags(const struct sync_options *o)
         return 0;
     return MESSAGE_SYNC | (o->dry_run ? MESSAGE_DRY_RUN : 0) |
            (o->checksum ? MESSAGE_CHECKSUM : 0) | (o->prune ? MESSAGE_DELETE : 0) |
-           (o->itemize ? MESSAGE_ITEMIZE : 0) | (o->whole_files ? MESSAGE_WHOLE_FILES : 0);
+           (o->prune_before ? MESSAGE_DELETE_BEFORE : 0) | (o->itemize ? MESSAGE_ITEMIZE : 0) |
+           (o->whole_files ? MESSAGE_WHOLE_FILES : 0);
 }
 
 /* Starts the far end, and has it do its half. */

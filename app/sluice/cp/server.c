@@ -335,6 +335,7 @@ static const struct sync_options *server_sync(struct server *s)
     s->sync = (struct sync_options){.dry_run = (flags & MESSAGE_DRY_RUN) != 0,
                                     .checksum = (flags & MESSAGE_CHECKSUM) != 0,
                                     .prune = (flags & MESSAGE_DELETE) != 0,
+                                    .prune_before = (flags & MESSAGE_DELETE_BEFORE) != 0,
                                     .itemize = (flags & MESSAGE_ITEMIZE) != 0,
                                     .whole_files = (flags & MESSAGE_WHOLE_FILES) != 0,
                                     .attributes = s->start.attributes,

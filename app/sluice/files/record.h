@@ -44,8 +44,9 @@ enum record_flag {
     RECORD_LISTED = 2,       /* ANSWER: BLOCKS follow for the file that has the name */
     RECORD_LAST = 1,         /* HAVE, BLOCKS: no other one follows for this file */
     RECORD_HASHED = 1,       /* ASK: the hash of the content stands before the name */
-    RECORD_BEGIN = 1,        /* DIR: what is in it follows, then a DIR without this flag */
-    RECORD_UNREAD = 1,       /* END_ALL: the sender could not read all that it was to send */
+    RECORD_BEGIN = 1,        /* DIR: what is in it follows, then a DIR without this flag; NAME: it
+                                is a directory, and all names in it are told */
+    RECORD_UNREAD = 1,       /* END_ALL, NAMED: the sender could not read all that it was to send */
     RECORD_ALL_ACLS = 1,     /* ATTR: the file has these ACLs and no others */
     RECORD_ALL_XATTRS = 2,   /* ATTR: it has these extended attributes and no others */
 };
@@ -71,6 +72,7 @@ enum record_type {
     RECORD_ATTR,      /* attributes of what the next record is about (attributes.h) */
     RECORD_HARD,      /* name, mode, mtime, size; offset: number of the link: a further name of a
                          file that came before */
+    RECORD_NAMED,     /* all names were told by NAME: what has none may be deleted */
     RECORD_TYPES,
 };
 
@@ -95,7 +97,7 @@ struct record {
     uint32_t len_bytes; /* of data after the header */
     uint32_t mode;      /* OFFER, DIR, ASK, HARD: permission bits; RESULT: enum record_code */
     uint64_t file;      /* number of the OFFER, DIR, LINK or HARD on its connection, from 1; ASK,
-                           ANSWER, BLOCKS: number of the ASK, from 1; END_ALL, NAME, ATTR: 0 */
+                           ANSWER, BLOCKS: number of the ASK, from 1; END_ALL, NAME, NAMED, ATTR: 0 */
     uint64_t offset; /* DATA, HOLE, HAVE, KEEP, COPY: bytes; BLOCKS: in the receiver's file; HARD:
                         number of the link, from 1 */
     uint64_t size;   /* bytes of the file, HOLE, KEEP or COPY, or of a block of BLOCKS; END_ALL:

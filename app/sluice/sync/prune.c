@@ -108,8 +108,10 @@ static void prune_directory(struct prune *p, int dir_fd, const char *base, const
     int fd = remove_open(dir_fd, base, !p->rules.dry_run, &st);
 
     if (fd < 0) {
-        /* In a dry run, something else may still be in the way of the directory. */
-        if (!p->rules.dry_run)
+        /* In a dry run, and before anything is sent, something else may still be in the way of the
+         * directory. */
+        if (!p->rules.dry_run &&
+            !(p->sync->options->prune_before && (fd == -ENOTDIR || fd == -ELOOP)))
             prune_failed(p, path, fd);
         return;
     }

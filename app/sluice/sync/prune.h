@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Removes at the receiver what the sender does not have (--delete).
+ * Removes at the receiver what the sender does not have (--delete, --delete-before).
  *
  * Only directories are looked into whose content the sender has named; the part files of
  * interrupted transfers stay as long as --keep-partial says.

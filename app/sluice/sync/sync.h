@@ -15,7 +15,8 @@ struct sync_options {
     bool dry_run;                /* nothing is sent, and nothing changed */
     bool checksum;               /* a file is compared by its content, not by size and time */
     bool whole_files;            /* a changed file is sent whole */
-    bool prune;                  /* the receiver removes what the sender does not have */
+    bool prune;                  /* the receiver removes what the sender does not have, */
+    bool prune_before;           /* not at the end, but before anything is sent */
     bool itemize;                /* the receiver says what it changes, by say() */
     uint32_t attributes;         /* what is kept besides mode and time: enum attribute_choice */
     const struct filter *filter; /* what takes part; NULL: all does */
@@ -35,6 +36,7 @@ enum sync_kind {
 struct sync {
     const struct sync_options *options; /* NULL: this is no sync */
     struct name_set names;              /* "" is the target itself */
+    bool named;                         /* all names have come (prune_before) */
     struct settle settle;               /* what files get besides content, mode and time */
     struct link_files links;            /* files with several names */
 };

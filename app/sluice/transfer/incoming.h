@@ -123,8 +123,11 @@ int incoming_sync_asked(struct incoming *in, const struct record *r, bool whole)
 int incoming_sync_received(struct incoming *in, const struct stat *st);
 /* A DIR or LINK whose name is in->name. 0 or -ENOMEM. */
 int incoming_sync_directory(struct incoming *in, const struct record *r);
-/* What has the name in->name stays, though nothing is sent. 0 or -ENOMEM. */
-int incoming_sync_named(struct incoming *in);
+/* What has the name in->name stays, though nothing is sent. directory: all names in there are told,
+ * too. 0 or -ENOMEM. */
+int incoming_sync_named(struct incoming *in, bool directory);
+/* All names were told: removes what the sender does not have. */
+void incoming_sync_all_named(struct incoming *in, const struct record *r);
 int incoming_sync_link(struct incoming *in, const struct record *r, const char *target);
 /* A HARD whose name is in->name. 0 or -ENOMEM. */
 int incoming_sync_hard(struct incoming *in, const struct record *r);

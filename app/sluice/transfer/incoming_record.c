@@ -26,15 +26,17 @@ static int incoming_refuse(struct incoming *in, enum record_code code)
 static enum record_code incoming_name(struct incoming *in, const struct record *r,
                                       const uint8_t *data, uint32_t len)
 {
-    bool top = in->sync.options != NULL && r->type == RECORD_DIR && len == 1 && data[0] == '.';
+    bool directory =
+        r->type == RECORD_DIR || (r->type == RECORD_NAME && (r->flags & RECORD_BEGIN) != 0);
+    bool top = in->sync.options != NULL && directory && len == 1 && data[0] == '.';
     const char *why = top ? NULL : name_check((const char *)data, len);
 
     memcpy(in->name, data, len);
     in->name[top ? 0 : len] = 0;
     in->part.why[0] = 0;
-    if (why == NULL && in->copy != NULL && !copy_asked(in->copy, in->name, r->type == RECORD_DIR))
+    if (why == NULL && in->copy != NULL && !copy_asked(in->copy, in->name, directory))
         why = "it was not asked for";
-    if (why == NULL && !incoming_sync_takes(in, r->type == RECORD_DIR))
+    if (why == NULL && !incoming_sync_takes(in, directory))
         why = "it is excluded here";
     if (why == NULL)
         return RECORD_OK;
@@ -49,7 +51,7 @@ static int incoming_offer(struct incoming *in, const struct record *r, const uin
     in->file = r->file;
     in->in_file = true;
     in->skipping = false;
-    if (code == RECORD_OK && in->sync.options != NULL && incoming_sync_named(in) < 0)
+    if (code == RECORD_OK && in->sync.options != NULL && incoming_sync_named(in, false) < 0)
         return -ENOMEM;
     if (code == RECORD_OK)
         code = part_file_open(&in->part, in->destination, in->name, r);
@@ -175,7 +177,7 @@ static int incoming_named(struct incoming *in, const struct record *r, const uin
 {
     if (incoming_name(in, r, data, r->len_bytes) != RECORD_OK)
         return 0;
-    return incoming_sync_named(in);
+    return incoming_sync_named(in, (r->flags & RECORD_BEGIN) != 0);
 }
 
 static int incoming_content(struct incoming *in, const struct record *r, const uint8_t *data,
@@ -241,7 +243,8 @@ static const char *incoming_fault(const struct incoming *in, const struct record
 {
     bool opens = r->type == RECORD_OFFER || r->type == RECORD_DIR || r->type == RECORD_LINK ||
                  r->type == RECORD_HARD;
-    bool numbered = r->type != RECORD_END_ALL && r->type != RECORD_NAME && r->type != RECORD_ATTR;
+    bool numbered = r->type != RECORD_END_ALL && r->type != RECORD_NAME &&
+                    r->type != RECORD_NAMED && r->type != RECORD_ATTR;
     bool asks = r->type == RECORD_ASK;
 
     if (r->type == RECORD_TOKEN)
@@ -287,6 +290,10 @@ int incoming_record(struct incoming *in, const struct record *r, const uint8_t *
         break;
     case RECORD_NAME:
         err = incoming_named(in, r, data);
+        break;
+    case RECORD_NAMED:
+        incoming_sync_all_named(in, r);
+        err = 0;
         break;
     case RECORD_ATTR:
         err = incoming_sync_attributes(in, r, data, why);

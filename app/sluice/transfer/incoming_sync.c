@@ -19,21 +19,37 @@ void incoming_sync_begin(struct incoming *in)
     settle_init(&in->sync.settle, o != NULL ? o->attributes : 0);
     in->sync.settle.name = in->name;
     link_files_fini(&in->sync.links);
+    in->sync.named = false;
     in->part.settle = o != NULL ? &in->sync.settle : NULL;
     in->attributed = false;
+}
+
+/* NULL, or why a record cannot come that tells names before anything is sent, or cannot come yet.
+ */
+static const char *sync_names_fault(const struct incoming *in, const struct record *r)
+{
+    bool due = in->sync.options->prune_before && !in->sync.named;
+    bool tells = r->type == RECORD_NAMED || (r->type == RECORD_NAME && r->flags != 0);
+
+    if (tells && !due)
+        return "names that are not told beforehand";
+    return due && r->type != RECORD_NAME && r->type != RECORD_NAMED ? "a record before all names"
+                                                                    : NULL;
 }
 
 const char *incoming_sync_fault(const struct incoming *in, const struct record *r)
 {
     const struct sync_options *o = in->sync.options;
     bool of_sync = r->type == RECORD_LINK || r->type == RECORD_NAME || r->type == RECORD_ATTR ||
-                   r->type == RECORD_HARD ||
+                   r->type == RECORD_HARD || r->type == RECORD_NAMED ||
                    (r->type == RECORD_OFFER && (r->flags & RECORD_COPIES) != 0) ||
                    ((r->type == RECORD_DIR || r->type == RECORD_ASK || r->type == RECORD_END_ALL) &&
                     r->flags != 0);
 
     if (of_sync && o == NULL)
         return "a record that only sluice sync takes";
+    if (o != NULL && sync_names_fault(in, r) != NULL)
+        return sync_names_fault(in, r);
     if (r->type == RECORD_OFFER && o != NULL && o->dry_run)
         return "a file in a dry run";
     if (r->type == RECORD_ATTR && o->attributes == 0)
@@ -61,7 +77,7 @@ bool incoming_sync_takes(const struct incoming *in, bool directory)
 /* Notes that the sender has something of this name, which is to stay. 0 or -ENOMEM. */
 static int sync_note(struct incoming *in, enum sync_kind kind)
 {
-    if (!in->sync.options->prune)
+    if (!in->sync.options->prune || in->sync.named)
         return 0;
     return name_set_add(&in->sync.names, (char)kind, in->name) < 0 ? -ENOMEM : 0;
 }
@@ -128,9 +144,11 @@ int incoming_sync_directory(struct incoming *in, const struct record *r)
     return incoming_result(in, code, 0);
 }
 
-int incoming_sync_named(struct incoming *in)
+int incoming_sync_named(struct incoming *in, bool directory)
 {
-    return sync_note(in, SYNC_SEEN);
+    int err = sync_note(in, SYNC_SEEN);
+
+    return err == 0 && directory ? sync_note(in, SYNC_DIRECTORY) : err;
 }
 
 int incoming_sync_link(struct incoming *in, const struct record *r, const char *target)
@@ -155,13 +173,25 @@ int incoming_sync_hard(struct incoming *in, const struct record *r)
     return sync_note(in, SYNC_SEEN) < 0 ? -ENOMEM : incoming_result(in, code, 0);
 }
 
-void incoming_sync_end(struct incoming *in, const struct record *r)
+/* Removes what the sender does not have. r: NAMED or END_ALL. */
+static void sync_prune(struct incoming *in, const struct record *r)
 {
-    incoming_failed(in, losses_say(&in->sync.settle.losses));
-    if (!in->sync.options->prune)
-        return;
     if ((r->flags & RECORD_UNREAD) == 0)
         incoming_failed(in, prune_run(&in->sync, in->destination, in->quiet));
     else if (!in->quiet)
         say_note("nothing was deleted, because not all of the source could be read");
+}
+
+void incoming_sync_all_named(struct incoming *in, const struct record *r)
+{
+    sync_prune(in, r);
+    in->sync.named = true;
+    name_set_fini(&in->sync.names);
+}
+
+void incoming_sync_end(struct incoming *in, const struct record *r)
+{
+    incoming_failed(in, losses_say(&in->sync.settle.losses));
+    if (in->sync.options->prune && !in->sync.options->prune_before)
+        sync_prune(in, r);
 }

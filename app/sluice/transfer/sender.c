@@ -334,6 +334,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
     }
     sender_failed(s, rates_close(&s->rates));
     sender_failed(s, say_flush());
+    sender_names_fini(s);
     sender_walk_fini(s);
     inspect_fini(&s->inspect);
     link_table_fini(&s->links);

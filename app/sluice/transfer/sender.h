@@ -110,6 +110,14 @@ struct sender_walk {
     struct name_set taken; /* sync of several paths: names that were found */
 };
 
+/* The walk that only tells names, before anything is sent (sync.prune_before). */
+struct sender_names {
+    struct tree *tree; /* of options->paths[path]; NULL: it is not open */
+    int path;
+    bool over;   /* NAMED was added */
+    bool unread; /* not all can be read */
+};
+
 struct sender_resume {
     /* Asks number first .. last are in asks[number % SENDER_ASKS_MAX]; those up to `answered` have
      * answers. Numbers begin with 1; first = last + 1: none. */
@@ -156,6 +164,7 @@ struct sender {
     int slot; /* the buffer whose request is being filled; -1: none */
     struct pack pack;
 
+    struct sender_names names;
     struct sender_walk walk;
     struct source source;
     struct sender_resume resume;
@@ -267,6 +276,17 @@ bool sender_room(struct sender *s, uint32_t room);
 int sender_reads(const struct sender *s, struct source *f, const struct tree_entry *e);
 /* Adds a hole of up to len bytes, for which there is room. */
 enum sender_step sender_hole(struct sender *s, uint64_t len);
+
+/* ---- sender_names.c: only with sync.prune_before -------------------------------------------- */
+
+/* Whether there are names to tell before anything else. */
+static inline bool sender_names_due(const struct sender *s)
+{
+    return s->options->sync != NULL && s->options->sync->prune_before && !s->names.over;
+}
+/* Tells the next one, or that all were told. The caller has made room for a record with a name. */
+void sender_names(struct sender *s);
+void sender_names_fini(struct sender *s);
 
 /* ---- sender_walk.c ------------------------------------------------------------------------- */
 

@@ -384,7 +384,12 @@ enum sender_step sender_step(struct sender *s)
                             sender_attributes_room(s)))
         return SENDER_FULL;
     sender_introduce(s);
-    step = s->in_file ? file_piece(s) : file_next(s);
+    if (sender_names_due(s)) {
+        sender_names(s);
+        step = SENDER_WORKED;
+    } else {
+        step = s->in_file ? file_piece(s) : file_next(s);
+    }
     if (s->in_flight == 0 && s->slot >= 0 && s->pack.used_bytes >= FLUSH_EARLY)
         sender_flush(s);
     return step;

@@ -282,7 +282,7 @@ def synced(folder: str) -> None:
     os.mkdir(os.path.join(target, "old"))
     make(os.path.join(top, "d0"), "new.o", b"x")
     make(os.path.join(top, "d0"), "new", b"x")
-    run = between(folder, "-i", "--delete", "--exclude", "*.o", f"{FROM}:tree/", f"{TO}:in", command="sync")
+    run = between(folder, "-i", "--delete-before", "--exclude", "*.o", f"{FROM}:tree/", f"{TO}:in", command="sync")
     run.expect(OK)
     lines = run.out.splitlines()
     assert sorted(x for x in lines if "deleting" in x) == ["*deleting   extra", "*deleting   old/"], lines

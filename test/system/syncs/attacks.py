@@ -10,7 +10,7 @@ from .adorned import kept
 from .cases import sync
 from .trees import snapshot
 
-BEGIN, LINK, NAME, ASK, TOKEN, ATTR, HARD = 1, 14, 15, 10, 9, 18, 19
+BEGIN, LINK, NAME, ASK, TOKEN, ATTR, HARD, NAMED = 1, 14, 15, 10, 9, 18, 19, 20
 NUMBER, OWNER, GROUP, ACL, XATTR = 1, 2, 3, 4, 6  # items of an ATTR
 TIME = (10**9).to_bytes(8, "big") + bytes(16)
 
@@ -127,6 +127,30 @@ def outside_deleted(folder: str) -> None:
     _attacked(folder, "me@far:src/", [_file(1, b"new")], "-q", "-n")
     assert "new" not in snapshot(target), "a dry run"
     _attacked(folder, "me@far:src/", [_directory(1, b".", BEGIN), _directory(2, b"."), end], "-q", "--delete")
+    assert sorted(snapshot(target)) == ["."] and snapshot(outside) == safe
+
+
+@case("hostile: --delete-before reaches nothing outside of the target, and nothing that was not asked for")
+def outside_deleted_before(folder: str) -> None:
+    outside, target = _place(folder)
+    safe, before = snapshot(outside), snapshot(target)
+
+    def names(*directories: bytes) -> list[bytes]:
+        return [*(_flagged(raw.record(NAME, 0, x), BEGIN) for x in directories), raw.record(NAMED)]
+    end = raw.record(raw.END_ALL)
+    attacks: list[tuple[str, list[bytes], list[str]]] = [
+        ("me@far:src", names(b".", b"other", b"dir"), []),  # only src was asked for
+        ("me@far:src", [*names(b"src"), end], []),
+        ("me@far:src/", names(b"..", b"../outside", b"dir", b"dir/../.."), []),
+        ("me@far:src/", [_flagged(raw.record(NAME, 0, b"."), BEGIN), end], []),  # not all names were told
+        ("me@far:src/", [*names(b"."), end], ["-n"]),
+        ("me@far:src/", [_flagged(raw.record(NAME, 0, b"."), BEGIN), _flagged(raw.record(NAMED), 1), end], [])]
+    for source, records, options in attacks:
+        _attacked(folder, source, records, "-q", "--delete-before", *options)
+        assert snapshot(target) == before and snapshot(outside) == safe, (source, records)
+    _attacked(folder, "me@far:src/", names(b".", b"dir"), "-q", "--delete")
+    assert snapshot(target) == before, "names that nobody asked for"
+    _attacked(folder, "me@far:src/", [*names(b"."), end], "-q", "--delete-before")
     assert sorted(snapshot(target)) == ["."] and snapshot(outside) == safe
 
 

@@ -67,7 +67,8 @@ def _round(folder: str, number: int, rng: random.Random) -> None:
         subprocess.run(["cp", "-a", *([source + "/."] if slash else [source]), target], check=True)
         trees.change(target)
         subprocess.run(["cp", "-a", target, reference], check=True)
-    options = [*(["--delete"] if delete else ["--force"]), *(["--checksum"] if rng.random() < 0.3 else [])]
+    options = [rng.choice(("--delete", "--delete-before")) if delete else "--force",
+               *(["--checksum"] if rng.random() < 0.3 else [])]
     options += _rules(rng)
     ours = ["-q", *(o for o in options if o != "--force")]
     first = source + ("/" if slash else "")

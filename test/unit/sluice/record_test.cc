@@ -166,6 +166,18 @@ TEST(Record, GoldenOfASync)
                           "00000000000000000000000000000000"
                           "00000000000000000000000000000000"
                           "00000000000000000000000000000000");
+    r.flags = RECORD_BEGIN;
+    EXPECT_EQ(encoded(r), "534c5546020f00010000000900000000"
+                          "00000000000000000000000000000000"
+                          "00000000000000000000000000000000"
+                          "00000000000000000000000000000000");
+    r = {};
+    r.type = RECORD_NAMED;
+    r.flags = RECORD_UNREAD;
+    EXPECT_EQ(encoded(r), "534c5546021400010000000000000000"
+                          "00000000000000000000000000000000"
+                          "00000000000000000000000000000000"
+                          "00000000000000000000000000000000");
     r = {};
     r.type = RECORD_DIR;
     r.file = 3;
@@ -232,7 +244,7 @@ static int decoded(const uint8_t *header, struct record *r, const char **why)
 static bool has_file(const struct record &r)
 {
     return r.type != RECORD_END_ALL && r.type != RECORD_TOKEN && r.type != RECORD_NAME &&
-           r.type != RECORD_ATTR;
+           r.type != RECORD_NAMED && r.type != RECORD_ATTR;
 }
 
 /* What a HAVE or KEEP says. */
@@ -288,8 +300,10 @@ static void random_of_sync(struct record &r, std::mt19937_64 &rng)
         return;
     }
     r.len_bytes = 1 + (uint32_t)(rng() % RECORD_NAME_MAX);
-    if (r.type == RECORD_NAME)
+    if (r.type == RECORD_NAME) {
+        r.flags = (uint16_t)(rng() % 2);
         return;
+    }
     r.mtime_s = (int64_t)rng();
     r.mtime_ns = (uint32_t)(rng() % 1000000000);
     if (r.type == RECORD_LINK) {
@@ -338,6 +352,9 @@ static struct record random_record(std::mt19937_64 &rng)
         for (uint8_t &b : r.hash)
             b = (uint8_t)rng();
         r.size = rng() >> 1;
+        break;
+    case RECORD_NAMED:
+        r.flags = (uint16_t)(rng() % 2);
         break;
     case RECORD_LINK:
     case RECORD_NAME:
@@ -581,6 +598,17 @@ TEST(Record, LimitsOfASync)
     r = {};
     r.type = RECORD_NAME;
     expect_refused(r, "length out of range");
+    r.len_bytes = 1;
+    r.flags = 2;
+    expect_refused(r, "unknown flag");
+    r = {};
+    r.type = RECORD_NAMED;
+    r.flags = 2;
+    expect_refused(r, "unknown flag");
+    r.flags = 0;
+    r.len_bytes = 1;
+    expect_refused(r, "length out of range");
+    r.len_bytes = 0;
     r.type = RECORD_END_ALL;
     r.flags = 2;
     expect_refused(r, "unknown flag");

@@ -80,9 +80,8 @@ class Sync : public testing::Test
         r.len_bytes = (uint32_t)data.size();
         if (type == RECORD_OFFER || type == RECORD_DIR || type == RECORD_LINK)
             number++;
-        r.file = type == RECORD_ASK                              ? ++asked
-                 : type == RECORD_NAME || type == RECORD_END_ALL ? 0
-                                                                 : number;
+        bool alone = type == RECORD_NAME || type == RECORD_NAMED || type == RECORD_END_ALL;
+        r.file = type == RECORD_ASK ? ++asked : alone ? 0 : number;
         r.mode = type == RECORD_OFFER || type == RECORD_DIR || type == RECORD_ASK ? 0755 : 0;
         r.mtime_s = r.mode != 0 || type == RECORD_LINK ? 7 : 0;
         r.size = type == RECORD_END_ALL ? number : size;
@@ -159,6 +158,8 @@ TEST_F(Sync, RecordsThatOnlyASyncHas)
     number = 0;
     EXPECT_EQ(give(RECORD_ASK, std::string(16, 'h') + "f", RECORD_HASHED), -EPROTO);
     EXPECT_EQ(give(RECORD_END_ALL, "", RECORD_UNREAD), -EPROTO);
+    EXPECT_EQ(give(RECORD_NAMED, ""), -EPROTO);
+    EXPECT_STREQ(why, "a record that only sluice sync takes");
     EXPECT_EQ(give(RECORD_DIR, "."), 0);
     EXPECT_EQ(result(), (uint32_t)RECORD_BAD_NAME);
 }
@@ -468,6 +469,113 @@ TEST_F(Sync, Pruning)
     stat(at("kept").c_str(), &after);
     EXPECT_EQ(after.st_mtim.tv_sec, before.st_mtim.tv_sec);
     EXPECT_EQ(std::distance(std::filesystem::recursive_directory_iterator(at("")), {}), 4);
+}
+
+/* All goes before anything comes, in the directories whose content the sender has named. */
+TEST_F(Sync, PruningBefore)
+{
+    struct stat before, after;
+
+    for (const char *name : {"kept", "kept/old", "beside", "closed", "was-a-file"})
+        ASSERT_EQ(mkdir(at(name).c_str(), 0755), 0);
+    for (const char *name : {"kept/f", "kept/pipe", "kept/old/x", "x", ".x.part-0123456789abcdef",
+                             "was-a-dir", "was-a-file/x"})
+        folder.write(std::string("in/") + name, "");
+    ASSERT_EQ(symlink("../outside", at("linked").c_str()), 0);
+    stat(at("kept").c_str(), &before);
+    prunes();
+    options.prune_before = true;
+    for (const char *name : {".", "kept", "was-a-dir", "linked", "not-there"})
+        EXPECT_EQ(give(RECORD_NAME, name, RECORD_BEGIN), 0);
+    for (const char *name : {"kept/f", "kept/pipe", "closed", "was-a-file"})
+        EXPECT_EQ(give(RECORD_NAME, name), 0);
+    EXPECT_EQ(lines, Lines{});
+    EXPECT_EQ(give(RECORD_NAMED, ""), 0);
+    const Lines deleted = {"*deleting   beside/", "*deleting   kept/old/x", "*deleting   kept/old/",
+                           "*deleting   x"};
+    EXPECT_EQ(lines, deleted);
+    EXPECT_EQ(in.code, SAY_OK) << "what is in the way of a directory goes when that comes";
+    stat(at("kept").c_str(), &after);
+    EXPECT_EQ(after.st_mtim.tv_sec, before.st_mtim.tv_sec);
+    /* What appears here meanwhile stays. */
+    folder.write("in/new", "");
+    EXPECT_EQ(give(RECORD_DIR, ".", RECORD_BEGIN), 0);
+    EXPECT_EQ(give(RECORD_DIR, "was-a-dir", RECORD_BEGIN), 0);
+    EXPECT_EQ(result(), (uint32_t)RECORD_OK);
+    EXPECT_EQ(give_file("was-a-file", "now"), 0);
+    EXPECT_EQ(result(), (uint32_t)RECORD_OK);
+    EXPECT_EQ(give(RECORD_DIR, "."), 0);
+    EXPECT_EQ(give(RECORD_END_ALL, ""), 0);
+    EXPECT_TRUE(std::filesystem::exists(at("new")));
+    EXPECT_TRUE(std::filesystem::exists(at("closed")));
+    EXPECT_TRUE(std::filesystem::is_symlink(at("linked")));
+    EXPECT_TRUE(std::filesystem::exists(at(".x.part-0123456789abcdef")));
+}
+
+TEST_F(Sync, PruningBeforeInADryRun)
+{
+    folder.write("in/x", "");
+    prunes();
+    options.prune_before = options.dry_run = destination.dry_run = true;
+    clear = prune_rules(&options);
+    EXPECT_EQ(give(RECORD_NAME, ".", RECORD_BEGIN), 0);
+    EXPECT_EQ(give(RECORD_NAMED, ""), 0);
+    EXPECT_EQ(lines, Lines{"*deleting   x"});
+    EXPECT_TRUE(std::filesystem::exists(at("x")));
+}
+
+TEST_F(Sync, NothingIsPrunedBeforeIfNotAllCanBeRead)
+{
+    folder.write("in/x", "");
+    prunes();
+    options.prune_before = true;
+    EXPECT_EQ(give(RECORD_NAME, ".", RECORD_BEGIN), 0);
+    EXPECT_EQ(give(RECORD_NAMED, "", RECORD_UNREAD), 0);
+    EXPECT_EQ(give(RECORD_DIR, ".", RECORD_BEGIN), 0);
+    EXPECT_EQ(give(RECORD_DIR, "."), 0);
+    EXPECT_EQ(give(RECORD_END_ALL, ""), 0);
+    EXPECT_TRUE(std::filesystem::exists(at("x")));
+}
+
+TEST_F(Sync, NamesAreToldOnceAndFirst)
+{
+    prunes();
+    EXPECT_EQ(give(RECORD_NAMED, ""), -EPROTO);
+    EXPECT_STREQ(why, "names that are not told beforehand");
+    EXPECT_EQ(give(RECORD_NAME, "d", RECORD_BEGIN), -EPROTO);
+    options.prune_before = true;
+    folder.write("in/x", "");
+    EXPECT_EQ(give(RECORD_ASK, "x"), -EPROTO);
+    EXPECT_STREQ(why, "a record before all names");
+    EXPECT_EQ(give(RECORD_END_ALL, ""), -EPROTO);
+    EXPECT_TRUE(std::filesystem::exists(at("x")));
+    EXPECT_EQ(give(RECORD_NAMED, ""), 0);
+    EXPECT_EQ(give(RECORD_NAMED, ""), -EPROTO);
+    EXPECT_EQ(give(RECORD_NAME, "d", RECORD_BEGIN), -EPROTO);
+    EXPECT_EQ(give(RECORD_NAME, "pipe"), 0) << "what is not sent is named when its turn comes";
+    EXPECT_TRUE(std::filesystem::exists(at("x"))) << "no directory was named";
+}
+
+/* A dishonest sender names what the rules protect. */
+TEST_F(Sync, WhatIsExcludedIsNotPrunedBefore)
+{
+    struct filter f = {};
+
+    for (const char *rule : {"- *.o", "- own/"})
+        ASSERT_EQ(filter_add(&f, rule), nullptr);
+    options.filter = &f;
+    prunes();
+    options.prune_before = true;
+    ASSERT_EQ(mkdir(at("own").c_str(), 0755), 0);
+    for (const char *name : {"a.o", "own/f", "b"})
+        folder.write(std::string("in/") + name, "");
+    for (const char *name : {".", "own"})
+        EXPECT_EQ(give(RECORD_NAME, name, RECORD_BEGIN), 0);
+    EXPECT_EQ(give(RECORD_NAMED, ""), 0);
+    EXPECT_EQ(lines, Lines{"*deleting   b"});
+    EXPECT_TRUE(std::filesystem::exists(at("own/f")));
+    options.filter = nullptr;
+    filter_fini(&f);
 }
 
 /* Only "d" was synced: what is beside it is none of the sender's business. */

@@ -486,7 +486,11 @@ TEST(Message, Start)
     ASSERT_EQ(message_start_decode(&back, &m, &why), 0);
     EXPECT_EQ(start_data(back), start_data(s));
     EXPECT_EQ(start_fault([](std::string &) {}), "right");
-    EXPECT_EQ(start_fault([](std::string &d) { d[17] = 1; }), "unknown flag");
+    EXPECT_EQ(start_fault([](std::string &d) { d[17] = 2; }), "unknown flag");
+    EXPECT_EQ(start_fault([](std::string &d) { d[17] = 1, d[18] = 2; }),
+              "deletion before the rest, and none");
+    EXPECT_EQ(start_fault([](std::string &d) { d[17] = 1, d[18] = 0x12; }), "right");
+    EXPECT_EQ(start_fault([](std::string &d) { d[17] = 1; }), "a flag of a sync without a sync");
     EXPECT_EQ(start_fault([](std::string &d) { d[18] = 0x40; }), "right");
     EXPECT_EQ(start_fault([](std::string &d) { d[18] = (char)0xc0; }), "right");
     EXPECT_EQ(start_fault([](std::string &d) { d[18] = (char)0x80; }), "a report without a sender");
