@@ -37,6 +37,10 @@ struct fuzz_record_counts fuzz_record_counts;
 struct run {
     struct fuzz_input in;
     struct incoming receiver;
+    struct incoming joined; /* another connection of the transfer */
+    bool numbered;          /* requests have numbers; the newest is `number` */
+    uint64_t number;
+    bool on_joined; /* the next request comes on that connection */
     struct destination destination;
     struct sync_options sync;
     struct remove_rules clear;
@@ -46,10 +50,10 @@ struct run {
     uint64_t file, at, asked;
     struct digest *digest;
     /* as libsluice knows it */
-    uint32_t n_allocated;
+    uint32_t allocated; /* bit i: memory i is in use */
     uint64_t sending[RESULT_QUEUE_SLOTS];
     uint32_t n_sending;
-    bool shutting;
+    bool shutting, shutting_joined;
     uint32_t received; /* files */
 };
 
@@ -58,7 +62,8 @@ static char folder[FUZZ_FOLDER_MAX]; /* holds nothing but "in", the destination 
 
 /* ---- libsluice, and messages ------------------------------------------------------------- */
 
-#define CONN ((struct sluice_conn *)&run)
+#define CONN   ((struct sluice_conn *)&run.receiver)
+#define JOINED ((struct sluice_conn *)&run.joined)
 
 void *__wrap_sluice_alloc(struct sluice *s, uint64_t len_bytes);
 int __wrap_sluice_accept(struct sluice *s, uint16_t port, uint32_t channel, uint64_t user,
@@ -76,16 +81,20 @@ int __wrap_result_queue_add(struct result_queue *a, uint64_t file, enum record_c
 int __real_result_queue_add(struct result_queue *a, uint64_t file, enum record_code code,
                             uint64_t size, const char *message);
 
-/* Every input asks for the same: results, and a buffer for each slot. */
+/* Each connection asks for results and a buffer for each slot, at most. What an input has asked for
+ * serves the next one, too. */
 void *__wrap_sluice_alloc(struct sluice *s, uint64_t len_bytes)
 {
     static struct {
         uint64_t len_bytes;
         void *memory;
-    } made[1 + SLOTS];
-    uint32_t i = run.n_allocated++;
+    } made[2 * (1 + SLOTS) + 2];
+    uint32_t i = 0;
 
-    CHECK(i < 1 + SLOTS && (made[i].memory == NULL || made[i].len_bytes == len_bytes));
+    while ((run.allocated >> i & 1) != 0 ||
+           (made[i].memory != NULL && made[i].len_bytes != len_bytes))
+        CHECK(++i < sizeof made / sizeof *made);
+    run.allocated |= 1u << i;
     made[i].len_bytes = len_bytes;
     if (made[i].memory == NULL)
         made[i].memory = calloc(1, len_bytes);
@@ -96,13 +105,13 @@ void *__wrap_sluice_alloc(struct sluice *s, uint64_t len_bytes)
 int __wrap_sluice_accept(struct sluice *s, uint16_t port, uint32_t channel, uint64_t user,
                          struct sluice_conn **conn)
 {
-    *conn = CONN;
+    *conn = run.receiver.conn == NULL ? CONN : JOINED;
     return 0;
 }
 
 int __wrap_sluice_recv(struct sluice_conn *c, void *data, uint64_t len, uint64_t user)
 {
-    CHECK(c == CONN && user < SLOTS && len == RECORD_REQUEST_MAX);
+    CHECK((c == CONN || c == JOINED) && user < BUFFERS_MAX && len == RECORD_REQUEST_MAX);
     return 0;
 }
 
@@ -115,7 +124,7 @@ int __wrap_sluice_send(struct sluice_conn *c, const void *data, uint64_t len, ui
     for (uint64_t at = 0; at < len; at += RECORD_HEADER_BYTES + r.len_bytes) {
         CHECK(record_decode((const uint8_t *)data + at, len - at, &r, &why) == 0);
         CHECK(r.type == RECORD_RESULT || r.type == RECORD_ANSWER || r.type == RECORD_HAVE ||
-              r.type == RECORD_BLOCKS);
+              r.type == RECORD_BLOCKS || r.type == RECORD_STREAMS);
         fuzz_record_counts.decoded[r.type]++;
         fuzz_record_counts.told += r.type == RECORD_HAVE ? r.len_bytes / RECORD_HASH_BYTES : 0;
         fuzz_record_counts.blocks += r.type == RECORD_BLOCKS ? r.len_bytes / RECORD_BLOCK_BYTES : 0;
@@ -126,14 +135,16 @@ int __wrap_sluice_send(struct sluice_conn *c, const void *data, uint64_t len, ui
 
 int __wrap_sluice_shutdown(struct sluice_conn *c, uint64_t user)
 {
-    CHECK(c == CONN && !run.shutting);
-    run.shutting = true;
+    bool *shutting = c == CONN ? &run.shutting : &run.shutting_joined;
+
+    CHECK((c == CONN || c == JOINED) && !*shutting);
+    *shutting = true;
     return 0;
 }
 
 int __wrap_sluice_conn_close(struct sluice_conn *c)
 {
-    CHECK(c == CONN);
+    CHECK(c == CONN || c == JOINED);
     return 0;
 }
 
@@ -487,40 +498,108 @@ static void raw_add(void)
 
 /* ---- what libsluice would say ------------------------------------------------------------ */
 
-static void complete(enum sluice_op op, uint64_t user, uint64_t len, int status)
+static void complete(struct incoming *r, enum sluice_op op, uint64_t user, uint64_t len, int status)
 {
     struct sluice_completion c = {
-        .user = user, .len = len, .conn = CONN, .status = status, .op = op};
+        .user = user, .len = len, .conn = r->conn, .status = status, .op = op};
 
-    incoming_complete(&run.receiver, &c);
+    incoming_complete(r, &c);
 }
 
 static void work(void)
 {
     for (int i = 0; i < 20 && incoming_work(&run.receiver, 1 << 20); i++)
         continue;
+    incoming_streams_answer(&run.receiver, RECORD_STREAMS_MAX);
     if (run.shutting && !run.receiver.shut)
-        complete(SLUICE_OP_SHUTDOWN, 0, 0, 0);
+        complete(&run.receiver, SLUICE_OP_SHUTDOWN, 0, 0, 0);
+    if (run.shutting_joined && !run.joined.shut)
+        complete(&run.joined, SLUICE_OP_SHUTDOWN, 0, 0, 0);
+}
+
+/* A request arrives on a connection. */
+static void request_come(struct incoming *r, const uint8_t *request, uint32_t len)
+{
+    uint32_t i = r->buffer[(r->head + r->n_ready) % BUFFERS_MAX];
+
+    if (r->posted == 0)
+        return;
+    memcpy(r->buffers.at[i] + PACK_FIRST, request, len);
+    complete(r, SLUICE_OP_RECV, i, len, 0);
+    work();
 }
 
 static void request_send(void)
 {
-    struct incoming *r = &run.receiver;
-    uint32_t i = r->buffer[(r->head + r->n_ready) % BUFFERS_MAX];
+    bool joined = run.on_joined && run.joined.lead != NULL;
 
-    if (r->posted > 0) {
-        memcpy(r->buffers.at[i] + PACK_FIRST, run.request, run.len);
-        complete(SLUICE_OP_RECV, i, run.len, 0);
-        work();
-    }
+    if (run.numbered && run.len >= RECORD_HEADER_BYTES)
+        record_number(run.request, ++run.number);
+    fuzz_record_counts.elsewhere += joined && run.len > 0;
+    request_come(joined ? &run.joined : &run.receiver, run.request, run.len);
     run.len = 0;
 }
 
 static void receives_end(int status)
 {
     while (run.receiver.posted > 0)
-        complete(SLUICE_OP_RECV, 0, 0, status);
+        complete(&run.receiver, SLUICE_OP_RECV, 0, 0, status);
+    while (run.joined.lead != NULL && run.joined.posted > 0)
+        complete(&run.joined, SLUICE_OP_RECV, 0, 0, status);
     work();
+}
+
+/* ---- several connections ----------------------------------------------------------------- */
+
+/* A peer shows a token, as the receiver of several senders sees it. */
+static void join(uint8_t token)
+{
+    struct record r = {.type = RECORD_JOIN, .size = 2};
+    uint8_t header[RECORD_HEADER_BYTES];
+
+    if (run.joined.state != INCOMING_IDLE)
+        return;
+    run.joined.streams.most = RECORD_STREAMS_MAX;
+    CHECK(incoming_accept(&run.joined, 7, 0) == 0);
+    complete(&run.joined, SLUICE_OP_ACCEPT, 0, 0, 0);
+    memset(r.hash, token, sizeof r.hash);
+    record_encode(header, &r);
+    decode_check(header, sizeof header);
+    request_come(&run.joined, header, sizeof header);
+    if (incoming_wants_to_join(&run.joined) && incoming_attach(&run.receiver, &run.joined)) {
+        fuzz_record_counts.joined++;
+        work();
+        return;
+    }
+    incoming_close(&run.joined);
+    summary_fini(&run.joined.summary);
+}
+
+/* Bits 0 and 1: ask for connections; join with the token that follows; change the connection that
+ * carries requests; go on with another number. */
+static void step_streams(uint8_t step)
+{
+    struct record r = {.type = RECORD_STREAMS, .size = 1 + (step >> 4)};
+
+    switch (step & 3) {
+    case 0:
+        if (REQUEST_MAX - run.len < RECORD_HEADER_BYTES)
+            return;
+        memset(r.hash, 7, sizeof r.hash);
+        record_encode(run.request + run.len, &r);
+        decode_check(run.request + run.len, RECORD_HEADER_BYTES);
+        run.numbered |= run.len == 0;
+        run.len += RECORD_HEADER_BYTES;
+        return;
+    case 1:
+        join(input_u8(&run.in));
+        return;
+    case 2:
+        run.on_joined = !run.on_joined;
+        return;
+    default:
+        run.number = input_u8(&run.in);
+    }
 }
 
 static void step_run(uint8_t step)
@@ -538,7 +617,7 @@ static void step_run(uint8_t step)
         return;
     case RECORD_STEP_SENT:
         for (; run.n_sending > 0; run.n_sending--)
-            complete(SLUICE_OP_SEND, run.sending[run.n_sending - 1], 0, 0);
+            complete(&run.receiver, SLUICE_OP_SEND, run.sending[run.n_sending - 1], 0, 0);
         work();
         return;
     case RECORD_STEP_NO_MORE:
@@ -549,7 +628,10 @@ static void step_run(uint8_t step)
         return;
     case RECORD_STEP_RESUME:
         step = input_u8(&run.in);
-        record_add((enum record_type)(RECORD_ASK + (step & 3)), 0, step);
+        if (step & 4)
+            step_streams(step);
+        else
+            record_add((enum record_type)(RECORD_ASK + (step & 3)), 0, step);
         return;
     case RECORD_STEP_SYNC:
         step = input_u8(&run.in);
@@ -638,10 +720,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     how = input_u8(&run.in);
     destination_make(&run.destination, how, inside);
     CHECK(incoming_init(r, (struct sluice *)&run, &run.destination, SLOTS) == 0);
+    CHECK(incoming_init(&run.joined, (struct sluice *)&run, &run.destination, SLOTS) == 0);
     if (how & 0x10)
         sync_make(how);
+    r->streams.most = RECORD_STREAMS_MAX;
     CHECK(incoming_accept(r, 7, 0) == 0);
-    complete(SLUICE_OP_ACCEPT, 0, 0, 0);
+    complete(r, SLUICE_OP_ACCEPT, 0, 0, 0);
     for (int i = 0; i < STEPS_MAX && input_left(&run.in); i++)
         step_run(input_u8(&run.in));
     request_send();
@@ -650,6 +734,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_record_counts.whole += r->state == INCOMING_OVER && r->status == 0;
     incoming_close(r);
     incoming_fini(r);
+    incoming_fini(&run.joined);
     digest_destroy(run.digest);
     close(run.destination.dir_fd);
     folder_empty(inside);

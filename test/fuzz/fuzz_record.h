@@ -24,7 +24,10 @@ enum record_step {
     RECORD_STEP_NO_MORE,  /* the sender has shut down */
     RECORD_STEP_BROKEN,   /* the connection has failed */
     RECORD_STEP_RESUME, /* a byte, whose bits 0 and 1 name a record: ASK, ANSWER, HAVE, KEEP; bits 4
-                           to 7 as in a step */
+                           to 7 as in a step. With bit 2, it is about several connections: STREAMS
+                           (bits 4 to 7: of how many, less 1); a peer that joins, with a byte of its
+                           token, of which 7 is right; the other connection carries the requests
+                           from here on; they go on with the number after that in a byte */
     RECORD_STEP_LEFT,   /* an interrupted transfer has left a part of FUZZ_LEFT */
     RECORD_STEP_SYNC,   /* a byte, whose bits 0 to 2 name a record: LINK, NAME, a DIR that begins,
                            END_ALL of what was not all read, BLOCKS, COPY, ATTR, HARD; with bit 3,
@@ -51,6 +54,8 @@ struct fuzz_record_counts {
     uint64_t deleted;     /* among them, of what it deletes */
     uint64_t special;     /* files that got set-user-ID or the like, with their owner */
     uint64_t linked;      /* further names that were given */
+    uint64_t joined;      /* connections that have joined a transfer */
+    uint64_t elsewhere;   /* requests that came on them */
 };
 
 extern struct fuzz_record_counts fuzz_record_counts;

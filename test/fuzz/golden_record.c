@@ -37,6 +37,11 @@
 #define HAVE             RECORD_STEP_RESUME, 2
 #define KEEP(chunks)     RECORD_STEP_RESUME, 3, chunks
 #define LEFT             RECORD_STEP_LEFT
+/* several connections; of a JOIN, token 7 is right */
+#define STREAMS(n)       RECORD_STEP_RESUME, ((n)-1) << 4 | 4
+#define JOIN(token)      RECORD_STEP_RESUME, 5, token
+#define OTHER            RECORD_STEP_RESUME, 6
+#define AFTER(n)         RECORD_STEP_RESUME, 7, n
 /* with SYNC in the first byte */
 #define SYNC             0x10
 #define DRY              0x20
@@ -114,6 +119,20 @@ static const struct fuzz_golden goldens[] = {
     GOLDEN(DIR | KEPT, LEFT, LEFT_OFFER, SEND, KEEP(3), SEND),
     GOLDEN(DIR | KEPT, LEFT, LEFT_OFFER, ASK, SEND),
     GOLDEN(DIR | KEPT, ASK, RECORD_STEP_RESUME, WRONG_FILE, 1, 0xa4, 5, 1, 'l', 1, 2, SEND),
+    /* several connections: right, with another token, numbers or order, and cut off */
+    GOLDEN(DIR, STREAMS(2), NAMED('x', 9), DATA(4), SEND, SENT, JOIN(7), OTHER, DATA(5), SEND,
+           OTHER, END, SEND, OTHER, ALL, SEND, SENT, NO_MORE),
+    GOLDEN(DIR, STREAMS(3), SEND, SENT, JOIN(7), JOIN(7), NAMED('x', 0), END, ALL, SEND, NO_MORE),
+    GOLDEN(DIR, STREAMS(2), SEND, SENT, JOIN(8), OTHER, NAMED('x', 0), END, ALL, SEND, SENT,
+           NO_MORE),
+    GOLDEN(DIR, STREAMS(2), SEND, SENT, JOIN(7), OTHER, AFTER(0), NAMED('x', 0), END, SEND),
+    GOLDEN(DIR, STREAMS(2), SEND, SENT, JOIN(7), AFTER(5), NAMED('x', 0), END, ALL, SEND, NO_MORE),
+    GOLDEN(DIR, STREAMS(2), STREAMS(2), SEND),
+    GOLDEN(DIR, NAMED('x', 0), END, STREAMS(2), SEND),
+    GOLDEN(DIR, NAMED('x', 0), END, SEND, STREAMS(2), SEND),
+    GOLDEN(DIR, JOIN(7), STREAMS(1), SEND, JOIN(7), NAMED('x', 0), END, ALL, SEND, NO_MORE),
+    GOLDEN(DIR | KEPT, STREAMS(2), OFFER(9), DATA(4), SEND, SENT, JOIN(7), OTHER, DATA(4), SEND,
+           RECORD_STEP_BROKEN),
     /* a sync: links, directories, what is in the way, and what is deleted; a dry run; no sync */
     GOLDEN(SYNC | DELETE, BEGIN('.'), BEGIN('d'), OFFER(3), DATA(3), END, LINK('l'), DONE('d'),
            NAME('n'), DONE('.'), ALL, SEND, SENT, NO_MORE),
@@ -190,6 +209,7 @@ void golden_check(void)
     CHECK(c->told >= 10 && c->resumed >= 3);
     CHECK(c->blocks >= 4 && c->copied >= 1);
     CHECK(c->items >= 10 && c->deleted >= 2 && c->linked >= 2);
+    CHECK(c->joined >= 3 && c->elsewhere >= 3);
     CHECK(c->special >= 1 || geteuid() != 0);
     for (size_t i = 0; i < sizeof reached / sizeof reached[0]; i++)
         CHECK(c->results[reached[i]] > 0);

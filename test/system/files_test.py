@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from system import (  # noqa: E402,F401 (each registers its cases)
-    files_attacks, files_contents, files_errors, files_figures)
+    files_attacks, files_contents, files_errors, files_figures, files_streams)
 from system.files_cases import main  # noqa: E402
 
 if __name__ == "__main__":

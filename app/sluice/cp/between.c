@@ -226,6 +226,7 @@ static int between_order_from(struct between *b)
                          (o->go_back_n ? MESSAGE_GO_BACK_N : 0) | (o->resume ? MESSAGE_RESUME : 0) |
                          (b->to.directory || o->sync != NULL ? 0 : MESSAGE_ONE_FILE);
     order.start.service = b->to.service;
+    order.start.streams = o->streams;
     return far_order(&b->from, &order);
 }
 

@@ -42,6 +42,8 @@ const char command_cp_help[] =
     "      --max-size SIZE refuse larger files, as 500M or 2G\n"
     "      --fsync         write each file to the disk before it gets its name\n"
     "      --buffers N     requests of 4 MiB in flight, 1 to 64 (8)\n"
+    "  -P, --streams N     share the transfer among N connections, 1 to 16 (as many as\n"
+    "                      the daemon's workers, the cores and the size suggest)\n"
     "      --go-back-N     repair losses by go-back-N instead of selective repeat\n"
     "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
     "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
@@ -96,6 +98,8 @@ const char command_sync_help[] =
     "      --max-size SIZE refuse larger files, as 500M or 2G\n"
     "      --fsync         write each file to the disk before it gets its name\n"
     "      --buffers N     requests of 4 MiB in flight, 1 to 64 (8)\n"
+    "  -P, --streams N     share the transfer among N connections, 1 to 16 (as many as\n"
+    "                      the daemon's workers, the cores and the size suggest)\n"
     "      --go-back-N     repair losses by go-back-N instead of selective repeat\n"
     "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
     "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
@@ -149,6 +153,7 @@ enum {
         {"fsync", no_argument, NULL, OPT_FSYNC},                                                   \
         {"manifest", required_argument, NULL, OPT_MANIFEST},                                       \
         {"buffers", required_argument, NULL, OPT_BUFFERS},                                         \
+        {"streams", required_argument, NULL, 'P'},                                                 \
     {                                                                                              \
         "go-back-N", no_argument, NULL, OPT_GO_BACK_N                                              \
     }
@@ -343,6 +348,10 @@ static int cp_option(struct cp *c, char **argv, int opt)
         code = options_number("--buffers", 1, BUFFERS_MAX, &value);
         n->buffers = (uint32_t)value;
         break;
+    case 'P':
+        code = options_number("--streams", 1, RECORD_STREAMS_MAX, &value);
+        n->streams = (uint32_t)value;
+        break;
     case OPT_MAX_SIZE:
         code = options_size("--max-size", 1, INT64_MAX, &n->max_bytes);
         break;
@@ -474,7 +483,7 @@ static int cp_needs_end(const struct cp *c)
 static int cp_options(struct cp *c, int argc, char **argv)
 {
     bool sync = c->near.sync != NULL;
-    const char *shorts = sync ? ":niacWe:ogHAXqvh" : ":re:qvh";
+    const char *shorts = sync ? ":niacWe:ogHAXP:qvh" : ":re:P:qvh";
     int opt, code;
 
     while ((opt = getopt_long(argc, argv, shorts, sync ? sync_longs : cp_longs, NULL)) != -1) {

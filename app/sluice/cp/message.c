@@ -80,13 +80,15 @@ int message_decode(struct message *m, const uint8_t *bytes, size_t len, uint8_t 
     return MESSAGE_HEADER_BYTES + m->len_bytes;
 }
 
-/* START: 0 token  16 flags  20 buffers  24 max_bytes  32 service  34 attributes  36 keep_s */
+/* START: 0 token  16 flags  20 streams  22 buffers  24 max_bytes  32 service  34 attributes  36
+ * keep_s */
 void message_start_encode(uint8_t out[MESSAGE_START_BYTES], const struct message_start *s)
 {
     memset(out, 0, MESSAGE_START_BYTES);
     memcpy(out, s->token, sizeof s->token);
     bytes_put_u32(out + 16, s->flags);
-    bytes_put_u32(out + 20, s->buffers);
+    bytes_put_u16(out + 20, (uint16_t)s->streams);
+    bytes_put_u16(out + 22, (uint16_t)s->buffers);
     bytes_put_u64(out + 24, s->max_bytes);
     bytes_put_u16(out + 32, s->service);
     bytes_put_u16(out + 34, s->attributes);
@@ -97,7 +99,8 @@ int message_start_decode(struct message_start *s, const struct message *m, const
 {
     memcpy(s->token, m->data, sizeof s->token);
     s->flags = bytes_get_u32(m->data + 16);
-    s->buffers = bytes_get_u32(m->data + 20);
+    s->streams = bytes_get_u16(m->data + 20);
+    s->buffers = bytes_get_u16(m->data + 22);
     s->max_bytes = bytes_get_u64(m->data + 24);
     s->service = bytes_get_u16(m->data + 32);
     s->attributes = bytes_get_u16(m->data + 34);
@@ -107,6 +110,9 @@ int message_start_decode(struct message_start *s, const struct message *m, const
         return -EINVAL;
     *why = "number of buffers out of range";
     if (s->buffers < 1 || s->buffers > 64)
+        return -EINVAL;
+    *why = "number of connections out of range";
+    if (s->streams > ((s->flags & MESSAGE_PULL) != 0 ? RECORD_STREAMS_MAX : 0))
         return -EINVAL;
     *why = "size out of range";
     if (s->max_bytes > INT64_MAX)

@@ -83,10 +83,11 @@ struct message {
 
 struct message_start {
     uint8_t token[RECORD_TOKEN_BYTES];
-    uint32_t flags;      /* enum message_flag */
-    uint32_t buffers;    /* requests in flight, or posted */
-    uint64_t max_bytes;  /* of a file, for a far receiver; 0: it decides */
-    uint16_t service;    /* of the receiver; 0: a far receiver takes any free one */
+    uint32_t flags;     /* enum message_flag */
+    uint32_t buffers;   /* requests in flight, or posted */
+    uint32_t streams;   /* connections of a far sender, at most RECORD_STREAMS_MAX; 0: it chooses */
+    uint64_t max_bytes; /* of a file, for a far receiver; 0: it decides */
+    uint16_t service;   /* of the receiver; 0: a far receiver takes any free one */
     uint16_t attributes; /* sync: enum attribute_choice, what is kept besides mode and time */
     uint32_t keep_s;     /* how long a far receiver keeps part files; 0: not at all */
 };

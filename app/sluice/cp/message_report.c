@@ -97,15 +97,17 @@ const char *message_failed_decode(struct message_failed *f, const struct message
                : "a zero byte in a text";
 }
 
-/* ---- SUMMARY: numbers, 104 unit_bytes, 108 hash, 124 limits, then texts ---------------------- */
+/* ---- SUMMARY: numbers, 104 streams, 106 unit_bytes, 108 hash, 124 limits, then texts
+ * ---------------------- */
 
-#define SUMMARY_UNIT   104
-#define SUMMARY_HASH   108
-#define SUMMARY_LIMITS 124
-#define SUMMARY_FIXED  (SUMMARY_LIMITS + 8 * LIMITS)
+#define SUMMARY_STREAMS 104
+#define SUMMARY_UNIT    106
+#define SUMMARY_HASH    108
+#define SUMMARY_LIMITS  124
+#define SUMMARY_FIXED   (SUMMARY_LIMITS + 8 * LIMITS)
 
 /* Where the numbers of a summary are, in the order of the message. */
-static void summary_numbers(struct summary *s, uint64_t *list[SUMMARY_UNIT / 8])
+static void summary_numbers(struct summary *s, uint64_t *list[SUMMARY_STREAMS / 8])
 {
     uint64_t *all[] = {&s->files,          &s->failed,           &s->bytes,
                        &s->hole_bytes,     &s->kept_bytes,       &s->there_files,
@@ -120,16 +122,17 @@ size_t message_summary_encode(uint8_t out[MESSAGE_DATA_MAX], const struct summar
 {
     const char *texts[SUMMARY_TEXTS] = {s->stats.peer, s->peer, s->stats.tx_why};
     struct summary told = *s;
-    uint64_t *numbers[SUMMARY_UNIT / 8];
+    uint64_t *numbers[SUMMARY_STREAMS / 8];
     uint8_t *at = out + SUMMARY_FIXED;
     unsigned i;
 
     told.end_ns = s->end_ns > s->start_ns ? s->end_ns - s->start_ns : 0;
     told.cpu_ns = summary_cpu(s);
     summary_numbers(&told, numbers);
-    for (i = 0; i < SUMMARY_UNIT / 8; i++)
+    for (i = 0; i < SUMMARY_STREAMS / 8; i++)
         bytes_put_u64(out + (size_t)8 * i, *numbers[i] & INT64_MAX);
-    bytes_put_u32(out + SUMMARY_UNIT, s->stats.unit_bytes);
+    bytes_put_u16(out + SUMMARY_STREAMS, (uint16_t)s->streams);
+    bytes_put_u16(out + SUMMARY_UNIT, (uint16_t)s->stats.unit_bytes);
     memcpy(out + SUMMARY_HASH, s->hash, RECORD_HASH_BYTES);
     for (i = 0; i < LIMITS; i++)
         bytes_put_u64(out + SUMMARY_LIMITS + (size_t)8 * i, s->limit_ns[i] & INT64_MAX);
@@ -157,18 +160,21 @@ static const char *summary_text(char *out, size_t out_len, const uint8_t **at, c
 const char *message_summary_decode(struct summary *s, const struct message *m)
 {
     const uint8_t *at = m->data + SUMMARY_FIXED, *end = m->data + m->len_bytes;
-    uint64_t *numbers[SUMMARY_UNIT / 8];
+    uint64_t *numbers[SUMMARY_STREAMS / 8];
     const char *why;
     unsigned i;
 
     summary_numbers(s, numbers);
     s->start_ns = 0;
-    for (i = 0; i < SUMMARY_UNIT / 8; i++) {
+    for (i = 0; i < SUMMARY_STREAMS / 8; i++) {
         *numbers[i] = bytes_get_u64(m->data + (size_t)8 * i);
         if (*numbers[i] > INT64_MAX)
             return "a number out of range";
     }
-    s->stats.unit_bytes = bytes_get_u32(m->data + SUMMARY_UNIT);
+    s->streams = bytes_get_u16(m->data + SUMMARY_STREAMS);
+    if (s->streams > RECORD_STREAMS_MAX)
+        return "number of connections out of range";
+    s->stats.unit_bytes = bytes_get_u16(m->data + SUMMARY_UNIT);
     memcpy(s->hash, m->data + SUMMARY_HASH, RECORD_HASH_BYTES);
     for (i = 0; i < LIMITS; i++) {
         s->limit_ns[i] = bytes_get_u64(m->data + SUMMARY_LIMITS + (size_t)8 * i);

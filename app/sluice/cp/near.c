@@ -76,6 +76,7 @@ static int near_order(struct near *n, uint32_t flags, uint16_t service)
     struct far_order order = {
         .start = {.flags = flags | near_sync_flags(o->sync) | (o->common.quiet ? MESSAGE_QUIET : 0),
                   .buffers = o->buffers,
+                  .streams = o->pull ? o->streams : 0,
                   .max_bytes = o->pull ? 0 : o->max_bytes,
                   .keep_s = o->pull ? 0 : o->keep_s,
                   .service = service,
@@ -136,6 +137,7 @@ static int near_push(struct near *n)
                                 .go_back_n = o->go_back_n,
                                 .resume = o->resume,
                                 .slots = o->buffers,
+                                .streams = o->streams,
                                 .allowance = o->allowance,
                                 .copy = &n->copy,
                                 .sync = o->sync != NULL ? &n->sync : NULL,

@@ -27,6 +27,7 @@ struct near_options {
     const char *name;              /* of standard input */
     uint16_t service;              /* of the receiver; 0: any free one */
     uint32_t buffers;
+    uint32_t streams; /* connections; 0: as the sender chooses */
     struct allowance_options allowance;
     uint64_t max_bytes; /* of a file; 0: as the receiver decides */
     uint32_t keep_s;    /* how long the receiver keeps part files; 0: not at all */

@@ -452,6 +452,7 @@ static int server_send(struct server *s, const struct options *common)
                                .go_back_n = (t->flags & MESSAGE_GO_BACK_N) != 0,
                                .resume = (t->flags & MESSAGE_RESUME) != 0,
                                .slots = t->buffers,
+                               .streams = t->streams,
                                .allowance = s->allowance,
                                .copy = &s->copy,
                                .sync = server_sync(s)};

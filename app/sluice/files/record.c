@@ -3,7 +3,7 @@
  *
  *  0 magic  4 version  5 type  6 flags  8 len  12 mode or code  16 file  24 offset  32 size
  * 40 mtime: seconds (8), nanoseconds (4), zero (4); or hash or token (16); or from (8), zero (8)
- * 56 zero (8)
+ * 56 request (8)
  */
 #include "sluice/files/record.h"
 
@@ -27,7 +27,7 @@ enum {
     AT_FROM = 40,
     AT_MTIME_S = 40,
     AT_MTIME_NS = 48,
-    AT_ZERO = 56,
+    AT_REQUEST = 56,
 };
 
 /* Which fields a type has; all others are zero. */
@@ -40,37 +40,42 @@ enum {
     HAS_HASH = 32,
     HAS_FILE = 64,
     HAS_FROM = 128,
+    HAS_REQUEST = 256, /* what may begin a numbered request: all that a sender sends, but JOIN */
 };
 
 static const struct record_shape {
     uint32_t fields, len_min, len_max;
     uint16_t flags;
 } record_shapes[] = {
-    [RECORD_OFFER] = {HAS_FLAGS | HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX,
-                      RECORD_SIZE_UNKNOWN | RECORD_RESUME | RECORD_COPIES},
-    [RECORD_DATA] = {HAS_OFFSET | HAS_FILE, 1, RECORD_DATA_MAX, 0},
-    [RECORD_HOLE] = {HAS_OFFSET | HAS_SIZE | HAS_FILE, 0, 0, 0},
-    [RECORD_END_FILE] = {HAS_SIZE | HAS_HASH | HAS_FILE, 0, 0, 0},
-    [RECORD_DROP_FILE] = {HAS_FILE, 0, 0, 0},
-    [RECORD_DIR] = {HAS_FLAGS | HAS_MODE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX, RECORD_BEGIN},
-    [RECORD_END_ALL] = {HAS_FLAGS | HAS_SIZE, 0, 0, RECORD_UNREAD},
+    [RECORD_OFFER] = {HAS_FLAGS | HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE | HAS_REQUEST, 1,
+                      RECORD_NAME_MAX, RECORD_SIZE_UNKNOWN | RECORD_RESUME | RECORD_COPIES},
+    [RECORD_DATA] = {HAS_OFFSET | HAS_FILE | HAS_REQUEST, 1, RECORD_DATA_MAX, 0},
+    [RECORD_HOLE] = {HAS_OFFSET | HAS_SIZE | HAS_FILE | HAS_REQUEST, 0, 0, 0},
+    [RECORD_END_FILE] = {HAS_SIZE | HAS_HASH | HAS_FILE | HAS_REQUEST, 0, 0, 0},
+    [RECORD_DROP_FILE] = {HAS_FILE | HAS_REQUEST, 0, 0, 0},
+    [RECORD_DIR] = {HAS_FLAGS | HAS_MODE | HAS_MTIME | HAS_FILE | HAS_REQUEST, 1, RECORD_NAME_MAX,
+                    RECORD_BEGIN},
+    [RECORD_END_ALL] = {HAS_FLAGS | HAS_SIZE | HAS_REQUEST, 0, 0, RECORD_UNREAD},
     [RECORD_RESULT] = {HAS_MODE | HAS_SIZE | HAS_FILE, 0, RECORD_MESSAGE_MAX, 0},
-    [RECORD_TOKEN] = {HAS_HASH, 0, 0, 0},
-    [RECORD_ASK] = {HAS_FLAGS | HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE, 1,
+    [RECORD_TOKEN] = {HAS_HASH | HAS_REQUEST, 0, 0, 0},
+    [RECORD_ASK] = {HAS_FLAGS | HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE | HAS_REQUEST, 1,
                     RECORD_NAME_MAX + RECORD_HASH_BYTES, RECORD_HASHED},
     [RECORD_ANSWER] = {HAS_FLAGS | HAS_SIZE | HAS_FILE, 0, 0, RECORD_WHOLE | RECORD_LISTED},
     [RECORD_HAVE] = {HAS_FLAGS | HAS_OFFSET | HAS_FILE, 0, RECORD_HASHES_MAX *RECORD_HASH_BYTES,
                      RECORD_LAST},
-    [RECORD_KEEP] = {HAS_OFFSET | HAS_SIZE | HAS_FILE, 0, 0, 0},
-    [RECORD_LINK] = {HAS_MTIME | HAS_FILE, 3, RECORD_LINK_MAX, 0},
-    [RECORD_NAME] = {HAS_FLAGS, 1, RECORD_NAME_MAX, RECORD_BEGIN},
-    [RECORD_NAMED] = {HAS_FLAGS, 0, 0, RECORD_UNREAD},
+    [RECORD_KEEP] = {HAS_OFFSET | HAS_SIZE | HAS_FILE | HAS_REQUEST, 0, 0, 0},
+    [RECORD_LINK] = {HAS_MTIME | HAS_FILE | HAS_REQUEST, 3, RECORD_LINK_MAX, 0},
+    [RECORD_NAME] = {HAS_FLAGS | HAS_REQUEST, 1, RECORD_NAME_MAX, RECORD_BEGIN},
+    [RECORD_NAMED] = {HAS_FLAGS | HAS_REQUEST, 0, 0, RECORD_UNREAD},
     [RECORD_BLOCKS] = {HAS_FLAGS | HAS_OFFSET | HAS_SIZE | HAS_FROM | HAS_FILE, 0,
                        RECORD_BLOCKS_MAX *RECORD_BLOCK_BYTES, RECORD_LAST},
-    [RECORD_COPY] = {HAS_OFFSET | HAS_SIZE | HAS_FROM | HAS_FILE, 0, 0, 0},
-    [RECORD_ATTR] = {HAS_FLAGS, 0, RECORD_ATTR_MAX, RECORD_ALL_ACLS | RECORD_ALL_XATTRS},
-    [RECORD_HARD] = {HAS_MODE | HAS_OFFSET | HAS_SIZE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX,
-                     0},
+    [RECORD_COPY] = {HAS_OFFSET | HAS_SIZE | HAS_FROM | HAS_FILE | HAS_REQUEST, 0, 0, 0},
+    [RECORD_ATTR] = {HAS_FLAGS | HAS_REQUEST, 0, RECORD_ATTR_MAX,
+                     RECORD_ALL_ACLS | RECORD_ALL_XATTRS},
+    [RECORD_HARD] = {HAS_MODE | HAS_OFFSET | HAS_SIZE | HAS_MTIME | HAS_FILE | HAS_REQUEST, 1,
+                     RECORD_NAME_MAX, 0},
+    [RECORD_STREAMS] = {HAS_SIZE | HAS_HASH | HAS_REQUEST, 0, 0, 0},
+    [RECORD_JOIN] = {HAS_SIZE | HAS_HASH, 0, 0, 0},
 };
 
 void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r)
@@ -100,6 +105,18 @@ void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r)
         memcpy(header + AT_HASH, r->hash, RECORD_HASH_BYTES);
     if (has & HAS_FROM)
         bytes_put_u64(header + AT_FROM, r->from);
+    if (has & HAS_REQUEST)
+        bytes_put_u64(header + AT_REQUEST, r->request);
+}
+
+void record_number(uint8_t header[RECORD_HEADER_BYTES], uint64_t request)
+{
+    bytes_put_u64(header + AT_REQUEST, request);
+}
+
+uint64_t record_number_of(const uint8_t *bytes, size_t len)
+{
+    return len < RECORD_HEADER_BYTES ? 0 : bytes_get_u64(bytes + AT_REQUEST);
 }
 
 /* NULL, or what is wrong with a HAVE or KEEP: both are about whole chunks. */
@@ -168,6 +185,9 @@ static const char *record_fault(const struct record *r)
         return "size both known and unknown";
     if (r->type == RECORD_HARD && r->offset == 0)
         return "no number of a link";
+    if ((r->type == RECORD_STREAMS || r->type == RECORD_JOIN) &&
+        (r->size < (r->type == RECORD_JOIN ? 2 : 1) || r->size > RECORD_STREAMS_MAX))
+        return "number of connections out of range";
     if (r->type == RECORD_RESULT && r->mode >= RECORD_CODES)
         return "unknown result";
     if (r->type == RECORD_ANSWER && r->flags == (RECORD_WHOLE | RECORD_LISTED))
@@ -213,6 +233,8 @@ int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char
         memcpy(r->hash, bytes + AT_HASH, RECORD_HASH_BYTES);
     if (has & HAS_FROM)
         r->from = bytes_get_u64(bytes + AT_FROM);
+    if (has & HAS_REQUEST)
+        r->request = bytes_get_u64(bytes + AT_REQUEST);
     *why = record_fault(r);
     if (*why != NULL)
         return -EINVAL;

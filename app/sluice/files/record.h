@@ -35,6 +35,7 @@
 #define RECORD_LIST_MAX     (1u << 20)  /* blocks of one file */
 #define RECORD_COPY_MAX     (64u << 20) /* bytes of one COPY; bounds the work for one record */
 #define RECORD_ATTR_MAX     (1u << 20)  /* bytes of the attributes of a file */
+#define RECORD_STREAMS_MAX  16u         /* connections of one transfer */
 
 enum record_flag {
     RECORD_SIZE_UNKNOWN = 1, /* OFFER */
@@ -73,6 +74,10 @@ enum record_type {
     RECORD_HARD,      /* name, mode, mtime, size; offset: number of the link: a further name of a
                          file that came before */
     RECORD_NAMED,     /* all names were told by NAME: what has none may be deleted */
+    RECORD_STREAMS,   /* token, size: the sender would use so many connections for the transfer; the
+                         receiver takes so many */
+    RECORD_JOIN,      /* token, size: this connection is that number of the transfer whose STREAMS
+                         had this token */
     RECORD_TYPES,
 };
 
@@ -98,15 +103,18 @@ struct record {
     uint32_t mode;      /* OFFER, DIR, ASK, HARD: permission bits; RESULT: enum record_code */
     uint64_t file;      /* number of the OFFER, DIR, LINK or HARD on its connection, from 1; ASK,
                            ANSWER, BLOCKS: number of the ASK, from 1; END_ALL, NAME, NAMED, ATTR: 0 */
-    uint64_t offset; /* DATA, HOLE, HAVE, KEEP, COPY: bytes; BLOCKS: in the receiver's file; HARD:
-                        number of the link, from 1 */
-    uint64_t size;   /* bytes of the file, HOLE, KEEP or COPY, or of a block of BLOCKS; END_ALL:
-                        number of OFFER, DIR, LINK and HARD */
-    uint64_t from;   /* COPY: bytes, in the receiver's file; BLOCKS: seed of the hashes */
-    int64_t mtime_s; /* OFFER, DIR, LINK, ASK, HARD */
+    uint64_t request; /* the first record of a request, where several connections share a transfer:
+                         number of the request, from 1; else 0 */
+    uint64_t offset;  /* DATA, HOLE, HAVE, KEEP, COPY: bytes; BLOCKS: in the receiver's file; HARD:
+                         number of the link, from 1 */
+    uint64_t size;    /* bytes of the file, HOLE, KEEP or COPY, or of a block of BLOCKS; END_ALL:
+                         number of OFFER, DIR, LINK and HARD; STREAMS: number of connections; JOIN:
+                         number of this one, from 2 */
+    uint64_t from;    /* COPY: bytes, in the receiver's file; BLOCKS: seed of the hashes */
+    int64_t mtime_s;  /* OFFER, DIR, LINK, ASK, HARD */
     uint32_t mtime_ns;
-    uint8_t hash[RECORD_HASH_BYTES]; /* END_FILE: XXH3-128 of the content, canonical; TOKEN: the
-                                        token */
+    uint8_t hash[RECORD_HASH_BYTES]; /* END_FILE: XXH3-128 of the content, canonical; TOKEN,
+                                        STREAMS, JOIN: the token */
 };
 
 /* Writes the header. */
@@ -117,6 +125,12 @@ void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r);
  * follow the header. Returns -EINVAL if the record is wrong; *why (a constant string) says how.
  */
 int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char **why);
+
+/* Writes the number of a request into its first header, which record_encode() has written without
+ * one. */
+void record_number(uint8_t header[RECORD_HEADER_BYTES], uint64_t request);
+/* The number in the first header of a request of len bytes; 0: it has none. */
+uint64_t record_number_of(const uint8_t *bytes, size_t len);
 
 /* For people: what a code means, where no more precise cause is known, and what cures it. */
 const char *record_code_cause(uint32_t code);

@@ -95,9 +95,10 @@ static double rate(uint64_t bytes, double ns)
 static void divide_flight(const struct limits *l, double wait_ns, bool answer, double wall_ns,
                           const struct sluice_stats *s, double part[LIMITS])
 {
-    double app = (double)(s->tx_app_limited_ns - l->stats.tx_app_limited_ns);
-    double peer = (double)(s->tx_peer_limited_ns - l->stats.tx_peer_limited_ns);
-    double paced = (double)(s->tx_rate_limited_ns - l->stats.tx_rate_limited_ns);
+    double n = l->streams > 1 ? l->streams : 1; /* the mean of the connections' times */
+    double app = (double)(s->tx_app_limited_ns - l->stats.tx_app_limited_ns) / n;
+    double peer = (double)(s->tx_peer_limited_ns - l->stats.tx_peer_limited_ns) / n;
+    double paced = (double)(s->tx_rate_limited_ns - l->stats.tx_rate_limited_ns) / n;
     uint64_t bytes = s->tx_bytes - l->stats.tx_bytes;
     double pipe_ns = bytes == 0 ? 0 : (double)l->flight_bytes / rate(bytes, wall_ns) * 1e9;
     enum limit confirm = (double)s->rtt_ns > pipe_ns / 2 ? LIMIT_ROUND : LIMIT_DAEMON;

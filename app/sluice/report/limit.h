@@ -85,6 +85,7 @@ struct limits {
     bool sending;
     bool stream;                    /* receiver: it writes to a stream */
     uint64_t flight_bytes;          /* sender: of all requests in flight */
+    uint32_t streams;               /* sender: connections whose counters are added up; 0: one */
     uint64_t own_Bps;               /* what this end allows itself; 0: no limit */
     uint64_t ns[LIMITS];            /* since limits_open() */
     uint64_t recent[LIMITS];        /* the same, smoothed over about a second */
@@ -100,7 +101,7 @@ void limits_close(struct limits *l);
 void limits_waited(struct limits *l, enum limits_wait what, uint64_t ns);
 /* When the next sample is due, ns. */
 uint64_t limits_next(const struct limits *l);
-/* Divides the time since the last sample. stats: of the connection. */
+/* Divides the time since the last sample. stats: of the connection, or the sum over all. */
 void limits_take(struct limits *l, const struct limits_clock *now,
                  const struct sluice_stats *stats);
 /* The same, with the clocks of this thread. */

@@ -54,6 +54,22 @@ static double summary_rate(const struct summary *s)
     return seconds > 0 ? (double)(s->bytes - s->hole_bytes - s->kept_bytes) / seconds : 0;
 }
 
+void stats_add(struct sluice_stats *sum, const struct sluice_stats *more)
+{
+    sum->tx_rate_Bps += more->tx_rate_Bps;
+    sum->rx_rate_Bps += more->rx_rate_Bps;
+    sum->tx_bytes += more->tx_bytes;
+    sum->tx_units += more->tx_units;
+    sum->tx_repeats += more->tx_repeats;
+    sum->rx_bytes += more->rx_bytes;
+    sum->rx_units += more->rx_units;
+    sum->rx_lost += more->rx_lost;
+    sum->rx_momentary_Bps += more->rx_momentary_Bps;
+    sum->tx_app_limited_ns += more->tx_app_limited_ns;
+    sum->tx_peer_limited_ns += more->tx_peer_limited_ns;
+    sum->tx_rate_limited_ns += more->tx_rate_limited_ns;
+}
+
 void summary_take(struct summary *s, const struct sluice_conn *c)
 {
     sluice_conn_stats(c, &s->stats);
@@ -167,7 +183,7 @@ void summary_json(const struct summary *s, int exit_code, FILE *out)
     json_t *j;
 
     digest_hex(hex, s->hash);
-    j = json_pack("{ss ss si sI sI sI sI sI sI sI sf sf sI sI sI sI sI sf}", "command",
+    j = json_pack("{ss ss si sI sI sI sI sI sI sI sf sf sI sI sI sI sI sI sf}", "command",
                   s->sync      ? "sync"
                   : s->copy    ? "cp"
                   : s->sending ? "send"
@@ -180,8 +196,8 @@ void summary_json(const struct summary *s, int exit_code, FILE *out)
                   (json_int_t)(s->sending ? t->tx_units : t->rx_units), "repeats",
                   (json_int_t)(s->sending ? t->tx_repeats : t->rx_lost), "rate_grant_Bps",
                   (json_int_t)(s->sending ? t->tx_rate_Bps : t->rx_rate_Bps), "rtt_ns",
-                  (json_int_t)t->rtt_ns, "unit_bytes", (json_int_t)t->unit_bytes, "cpu_seconds",
-                  (double)summary_cpu(s) / 1e9);
+                  (json_int_t)t->rtt_ns, "unit_bytes", (json_int_t)t->unit_bytes, "streams",
+                  (json_int_t)s->streams, "cpu_seconds", (double)summary_cpu(s) / 1e9);
     if (j != NULL)
         json_object_set_new(j, "limited_seconds", limits_json(s));
     if (j != NULL)

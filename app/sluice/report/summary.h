@@ -24,7 +24,8 @@ struct summary {
     uint64_t there_files, there_bytes; /* that the receiver had whole already; not in `files` */
     uint64_t failed;
     uint64_t start_ns, end_ns;
-    struct sluice_stats stats;
+    uint32_t streams;           /* connections */
+    struct sluice_stats stats;  /* of all of them */
     uint64_t cpu_ns;            /* of the process that tells; 0: it is this one */
     uint64_t limit_ns[LIMITS];  /* what limited this end for how long */
     char peer[SLUICE_PEER_MAX]; /* name of the peer whose key proved the connection; "": none */
@@ -37,6 +38,9 @@ void summary_fini(struct summary *s);
 /* Counts one whole file. */
 void summary_file(struct summary *s, uint64_t bytes, uint64_t hole_bytes, uint64_t kept_bytes,
                   const uint8_t hash[RECORD_HASH_BYTES]);
+/* Adds what another connection of the same transfer has counted. Its peer, its units and the
+ * reasons for grants are left out. */
+void stats_add(struct sluice_stats *sum, const struct sluice_stats *more);
 /* Takes the connection's counters and the name of its peer. */
 void summary_take(struct summary *s, const struct sluice_conn *c);
 /* The CPU time of the process that tells, until now, ns. */

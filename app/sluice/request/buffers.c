@@ -21,10 +21,10 @@ int buffers_grow(struct buffers *b)
     uint32_t more = b->n == 0 ? 1 : b->n, i;
     uint8_t *memory;
 
+    if (b->n >= b->most)
+        return 0;
     if (more > b->most - b->n)
         more = b->most - b->n;
-    if (more == 0)
-        return 0;
     memory = sluice_alloc(b->session, (uint64_t)more * PACK_BYTES);
     if (memory == NULL) {
         int err = -errno;

@@ -6,14 +6,19 @@
 
 #include "sluice/files/tree.h"
 
-bool copy_proves(const struct copy *c, const uint8_t token[RECORD_TOKEN_BYTES])
+bool copy_same_token(const uint8_t a[RECORD_TOKEN_BYTES], const uint8_t b[RECORD_TOKEN_BYTES])
 {
     uint8_t differ = 0;
     int i;
 
     for (i = 0; i < RECORD_TOKEN_BYTES; i++)
-        differ |= (uint8_t)(c->token[i] ^ token[i]);
+        differ |= (uint8_t)(a[i] ^ b[i]);
     return differ == 0;
+}
+
+bool copy_proves(const struct copy *c, const uint8_t token[RECORD_TOKEN_BYTES])
+{
+    return copy_same_token(c->token, token);
 }
 
 bool copy_asked(const struct copy *c, const char *name, bool directory)

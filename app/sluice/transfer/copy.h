@@ -58,7 +58,9 @@ static inline bool copy_is_far(const struct copy *c)
     return c != NULL && c->host == NULL;
 }
 
-/* Whether the token is that of the copy; takes the same time wherever they differ. */
+/* Whether two tokens are equal; takes the same time wherever they differ. */
+bool copy_same_token(const uint8_t a[RECORD_TOKEN_BYTES], const uint8_t b[RECORD_TOKEN_BYTES]);
+/* Whether the token is that of the copy. */
 bool copy_proves(const struct copy *c, const uint8_t token[RECORD_TOKEN_BYTES]);
 /* Whether a file, or a directory, of this name, which name_check() has passed, was asked for. */
 bool copy_asked(const struct copy *c, const char *name, bool directory);

@@ -25,6 +25,7 @@ int incoming_init(struct incoming *in, struct sluice *session, struct destinatio
     memset(in, 0, sizeof *in);
     in->session = session;
     in->destination = destination;
+    in->slots = n_slots;
     buffers_init(&in->buffers, session, n_slots);
     basis_init(&in->basis);
     return part_file_init(&in->part);
@@ -39,30 +40,6 @@ void incoming_fini(struct incoming *in)
     link_files_fini(&in->sync.links);
     result_queue_fini(&in->results);
     summary_fini(&in->summary);
-}
-
-/* The request at the head. */
-static const uint8_t *incoming_request(const struct incoming *in)
-{
-    return in->buffers.at[in->buffer[in->head]] + PACK_FIRST;
-}
-
-/* Submits a receive into each free buffer. 0 or a negative errno. */
-static int incoming_post(struct incoming *in)
-{
-    int i, err = 0;
-
-    while (err == 0 && (i = buffers_take(&in->buffers)) >= 0) {
-        err =
-            sluice_recv(in->conn, in->buffers.at[i] + PACK_FIRST, RECORD_REQUEST_MAX, (uint64_t)i);
-        if (err < 0) {
-            buffers_give(&in->buffers, (uint32_t)i);
-        } else {
-            in->buffer[(in->head + in->n_ready + in->posted) % BUFFERS_MAX] = (uint8_t)i;
-            in->posted++;
-        }
-    }
-    return err;
 }
 
 /* Makes the memory with which a connection begins: two requests can be on the way. 0 or a negative
@@ -85,8 +62,10 @@ static int incoming_memory(struct incoming *in)
 
 int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel)
 {
-    int err = incoming_memory(in);
+    int err;
 
+    in->buffers.most = in->slots;
+    err = incoming_memory(in);
     if (err == 0)
         err = summary_init(&in->summary, false);
     if (err < 0)
@@ -98,6 +77,7 @@ int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel)
     in->part.cleaned = (struct stat){0};
     name_set_fini(&in->sync.names);
     incoming_sync_begin(in);
+    incoming_streams_begin(in);
     in->part.owner[0] = 0;
     in->proved = in->served = in->end_all = in->shutting = in->shut = false;
     in->part.made.n = 0;
@@ -115,12 +95,6 @@ int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel)
     }
     in->state = INCOMING_WAITING;
     return 0;
-}
-
-static void incoming_broken(struct incoming *in, int status)
-{
-    if (in->status == 0 || in->status == -ECANCELED)
-        in->status = status;
 }
 
 /* Notes whose files come: what one sender has left is not resumed for another, which would be told
@@ -221,15 +195,20 @@ static void incoming_refused(struct incoming *in, int err, const char *why)
                                       incoming_peer(in, &t), why));
 }
 
-/* Carries out the next record of the request at the head. Returns the bytes of work done; 0: the
- * connection ends. */
+/* Carries out the next record of the request that is being read. Returns the bytes of work done; 0:
+ * the connection ends. */
 static uint64_t incoming_step(struct incoming *in)
 {
-    const uint8_t *at = incoming_request(in) + in->at_bytes;
+    const struct incoming *from = in->streams.reading;
+    const uint8_t *at = incoming_request(from) + in->at_bytes;
     const char *why;
     struct record r;
-    int err = record_decode(at, in->len[in->head] - in->at_bytes, &r, &why);
+    int err = record_decode(at, from->len[from->head] - in->at_bytes, &r, &why);
 
+    if (err == 0 && in->at_bytes > 0 && r.request != 0) {
+        why = "a number within a request";
+        err = -EPROTO;
+    }
     if (err == 0)
         err = incoming_record(in, &r, at + RECORD_HEADER_BYTES, &why);
     if (err < 0) {
@@ -239,19 +218,6 @@ static uint64_t incoming_step(struct incoming *in)
     in->at_bytes += RECORD_HEADER_BYTES + r.len_bytes;
     return RECORD_HEADER_BYTES + r.len_bytes +
            (r.type == RECORD_HOLE || r.type == RECORD_KEEP || r.type == RECORD_COPY ? r.size : 0);
-}
-
-static void incoming_pass(struct incoming *in)
-{
-    int err;
-
-    in->at_bytes = 0;
-    buffers_give(&in->buffers, in->buffer[in->head]);
-    in->head = (in->head + 1) % BUFFERS_MAX;
-    in->n_ready--;
-    err = in->no_more || in->status != 0 ? 0 : incoming_post(in);
-    if (err < 0)
-        incoming_broken(in, err);
 }
 
 /* Whether the next record has to wait until the sender has heard what there is of a file: lists
@@ -271,12 +237,14 @@ static void incoming_wind_up(struct incoming *in)
         in->shutting = true;
         in->summary.end_ns = loop_now();
         err = sluice_shutdown(in->conn, USER_SHUTDOWN);
+        incoming_streams_shut(in, USER_SHUTDOWN);
     }
     if (err < 0)
         incoming_broken(in, err);
-    if (in->peer_ended && !in->end_all)
+    if (incoming_streams_ended(in) && !in->end_all)
         incoming_broken(in, -ECONNRESET); /* the peer shut down in order, but before END_ALL */
-    if (in->status != 0 || (in->shut && in->peer_ended))
+    if (in->status != 0 ||
+        (in->shut && incoming_streams_are_shut(in) && incoming_streams_ended(in)))
         in->state = INCOMING_OVER;
 }
 
@@ -285,8 +253,8 @@ int incoming_join(struct incoming *in)
     const char *why;
     struct record r;
 
-    if (in->n_ready == 0)
-        return 0;
+    if (incoming_due(in) == NULL)
+        return in->n_ready == 0 ? 0 : -EACCES;
     if (record_decode(incoming_request(in), in->len[in->head], &r, &why) < 0 ||
         r.type != RECORD_TOKEN || !copy_proves(in->copy, r.hash))
         return -EACCES;
@@ -298,6 +266,7 @@ int incoming_join(struct incoming *in)
 
 bool incoming_work(struct incoming *in, uint64_t max_bytes)
 {
+    const struct incoming *from;
     uint64_t done = 0, told;
     int err;
 
@@ -305,23 +274,25 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
         return false;
     /* Requests that arrived before the connection broke are still read, but not answered: results
      * that nobody takes would fill the queue and keep the rest from being read. */
-    while (in->n_ready > 0 && done < max_bytes && in->status != -EPROTO && loop_code() == 0 &&
-           !incoming_waits(in)) {
+    while (done < max_bytes && in->status != -EPROTO && loop_code() == 0 && !incoming_waits(in) &&
+           (from = incoming_due(in)) != NULL) {
         if (in->status != 0) {
             result_queue_clear(&in->results);
             basis_close(&in->basis);
         }
         done += incoming_step(in);
-        if (in->at_bytes == in->len[in->head])
+        if (in->at_bytes == from->len[from->head])
             incoming_pass(in);
     }
+    if (in->status == 0 && incoming_disordered(in))
+        incoming_refused(in, -EPROTO, "a request out of order");
     part_file_rest(&in->part); /* the tree may change until there is more */
     if (incoming_tell(in, &told) < 0)
         incoming_refused(in, -ENOMEM, "");
     err = in->status == 0 ? result_queue_send(&in->results, in->conn, USER_ANSWER) : 0;
     if (err < 0)
         incoming_broken(in, err);
-    if (in->n_ready > 0 && in->status != -EPROTO)
+    if (in->status != -EPROTO && incoming_due(in) != NULL)
         return in->status != 0 || !result_queue_many(&in->results);
     incoming_wind_up(in);
     return told > 0;
@@ -358,6 +329,7 @@ void incoming_close(struct incoming *in)
     part_file_discard(&in->part);
     basis_close(&in->basis);
     summary_take(&in->summary, in->conn);
+    incoming_streams_close(in);
     if (interrupted)
         incoming_mourn(in, had_file, left);
     if (in->summary.end_ns == 0)

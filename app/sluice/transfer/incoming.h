@@ -7,10 +7,15 @@
  * has arrived and waits to be read, then `posted` places with a receive submitted. Nothing that a
  * sender writes is trusted: a breach of the protocol ends the connection, a refusal of the
  * file system ends only the file.
+ *
+ * Several connections may share a transfer (incoming_stream.c). The one that has begun it leads. It
+ * reads the requests of all of them, in the order of their numbers, and answers on its own. So
+ * whatever a sender does, files and their RESULTs have one order.
  */
 #ifndef SLUICE_COMMAND_INCOMING_H
 #define SLUICE_COMMAND_INCOMING_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,7 +34,24 @@ enum incoming_state {
     INCOMING_IDLE,    /* no connection */
     INCOMING_WAITING, /* accept submitted */
     INCOMING_OPEN,
-    INCOMING_OVER, /* nothing is left to do but to close the connection */
+    INCOMING_JOINED, /* it carries requests of the transfer of `lead`, which closes it */
+    INCOMING_OVER,   /* nothing is left to do but to close the connection */
+};
+
+#define INCOMING_UNNUMBERED UINT64_MAX
+
+/* The connections that share a transfer, as the one that leads has them. */
+struct incoming_streams {
+    uint32_t most;    /* that the receiver would take; set by receiver.c */
+    uint32_t granted; /* that the sender may use, with the first; 0: it has not asked */
+    bool answered;    /* it was told so */
+    uint32_t n;       /* that have joined the first */
+    struct incoming *joined[RECORD_STREAMS_MAX - 1];
+    /* Number of the request that is read next; 0: requests have none; INCOMING_UNNUMBERED: the
+     * first one has not come yet. */
+    uint64_t next;
+    struct incoming *reading; /* the one whose request is being read; NULL: none is */
+    uint8_t token[RECORD_TOKEN_BYTES];
 };
 
 struct incoming {
@@ -42,12 +64,15 @@ struct incoming {
     FILE *lines;             /* for lines of JSON, or NULL; set by receiver.c */
     struct writer *manifest; /* NULL: none is written; set by receiver.c */
     uint32_t channel;
+    uint32_t slots;        /* at most so many requests are received at the same time */
+    struct incoming *lead; /* whose transfer this connection has joined; NULL: none */
+    struct incoming_streams streams;
 
     struct buffers buffers;
     uint32_t head, n_ready, posted;
     uint8_t buffer[BUFFERS_MAX]; /* that of each place */
     uint64_t len[BUFFERS_MAX];   /* bytes of the request in each place */
-    uint64_t at_bytes;           /* of the request at `head`, how many have been read */
+    uint64_t at_bytes;           /* of the request that is being read, how many have been */
 
     struct part_file part;
     struct sync sync;   /* sync.options is set by receiver.c */
@@ -107,6 +132,45 @@ static inline const char *incoming_listed(const struct incoming *in)
 /* Reports how the file, directory or link ended: to the sender, and, if it failed, here. 0 or
  * -ENOMEM. */
 int incoming_result(struct incoming *in, enum record_code code, uint64_t size);
+
+/* ---- incoming_stream.c: several connections ------------------------------------------------- */
+
+/* The connection can carry nothing more. */
+static inline void incoming_broken(struct incoming *in, int status)
+{
+    if (in->status == 0 || in->status == -ECANCELED)
+        in->status = status;
+}
+/* The request at the head, which is there. */
+const uint8_t *incoming_request(const struct incoming *in);
+/* Submits a receive into each free buffer. 0 or a negative errno. */
+int incoming_post(struct incoming *in);
+/* Begins a transfer that has one connection so far. */
+void incoming_streams_begin(struct incoming *in);
+/* The sender asks for several connections. NULL, or what is wrong with that. */
+const char *incoming_streams_asked(struct incoming *in, const struct record *r);
+/* If the sender has asked, tells it once how many it may use, at most `most`. */
+void incoming_streams_answer(struct incoming *in, uint32_t most);
+/* How many connections the sender may still open for its transfer, or ask for. */
+uint32_t incoming_streams_expected(const struct incoming *in);
+/* Whether a peer wants to join a transfer. */
+bool incoming_wants_to_join(const struct incoming *in);
+/* Lets a peer that wants to join do so. False: it is not of the transfer of `lead`. */
+bool incoming_attach(struct incoming *lead, struct incoming *in);
+/* The connection that has the request which is to be read now; NULL: that has not come. */
+struct incoming *incoming_due(struct incoming *in);
+/* Whether a request has come that cannot, or never will, be read. */
+bool incoming_disordered(const struct incoming *in);
+/* The request of incoming_due() has been read. */
+void incoming_pass(struct incoming *in);
+/* Whether all connections have ended: what has not come now will not. */
+bool incoming_streams_ended(const struct incoming *in);
+/* Shuts down the direction of all that have joined. */
+void incoming_streams_shut(struct incoming *in, uint64_t user);
+/* Whether that is done. */
+bool incoming_streams_are_shut(const struct incoming *in);
+/* Closes those that have joined, and counts what has come on them. */
+void incoming_streams_close(struct incoming *in);
 
 /* ---- incoming_sync.c: a sync --------------------------------------------------------------- */
 

@@ -252,6 +252,8 @@ static const char *incoming_fault(const struct incoming *in, const struct record
     if (r->type == RECORD_RESULT || r->type == RECORD_ANSWER || r->type == RECORD_HAVE ||
         r->type == RECORD_BLOCKS)
         return "a record that only receivers send";
+    if (r->type == RECORD_JOIN)
+        return "a connection that joins a transfer after it has begun one";
     if (in->end_all || in->in_file == (opens || asks || !numbered))
         return "a record out of order";
     if (in->attributed && !opens && !asks)
@@ -266,9 +268,11 @@ int incoming_record(struct incoming *in, const struct record *r, const uint8_t *
 {
     int err;
 
-    *why = incoming_fault(in, r);
+    *why = r->type == RECORD_STREAMS ? incoming_streams_asked(in, r) : incoming_fault(in, r);
     if (*why != NULL)
         return -EPROTO;
+    if (r->type == RECORD_STREAMS)
+        return 0;
     *why = "no memory";
     /* Attributes belong to the next record; those of an OFFER serve until the file is whole. */
     if (!in->in_file) {

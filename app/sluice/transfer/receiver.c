@@ -53,15 +53,14 @@ static uint32_t receiver_peers(const struct receiver *r, bool served)
     return n;
 }
 
-static bool receiver_waiting(const struct receiver *r, uint32_t channel)
+/* Number of accepts that wait on a channel. */
+static uint32_t receiver_waiting(const struct receiver *r, uint32_t channel)
 {
-    uint32_t i;
+    uint32_t i, n = 0;
 
-    for (i = 0; i < r->n_senders; i++) {
-        if (r->senders[i]->state == INCOMING_WAITING && r->senders[i]->channel == channel)
-            return true;
-    }
-    return false;
+    for (i = 0; i < r->n_senders; i++)
+        n += r->senders[i]->state == INCOMING_WAITING && r->senders[i]->channel == channel;
+    return n;
 }
 
 /* Where JSON goes: not among data. */
@@ -76,6 +75,27 @@ static FILE *receiver_lines(const struct receiver *r)
     const struct receiver_options *o = r->options;
 
     return o->common.json_stream && !copy_is_far(o->copy) ? receiver_json(r) : NULL;
+}
+
+/* With how many connections a sender may share its transfer, so that there are enough for all. */
+static uint32_t receiver_streams(const struct receiver *r)
+{
+    uint64_t count = r->count != 0 ? r->count : UINT64_MAX;
+    uint32_t senders = count < r->options->senders ? (uint32_t)count : r->options->senders;
+    uint32_t others = 2 * senders + sluice_channels(r->loop.session); /* with those not served */
+    uint32_t more = others < RECEIVER_INCOMING_MAX ? (RECEIVER_INCOMING_MAX - others) / senders : 0;
+
+    return more + 1 < RECORD_STREAMS_MAX ? more + 1 : RECORD_STREAMS_MAX;
+}
+
+/* How many connections senders may still open for the transfers that they have begun. */
+static uint32_t receiver_expects(const struct receiver *r)
+{
+    uint32_t i, n = 0;
+
+    for (i = 0; i < r->n_senders; i++)
+        n += r->senders[i]->served ? incoming_streams_expected(r->senders[i]) : 0;
+    return n;
 }
 
 /* A struct incoming without a connection, made if all have one; NULL: no memory, or too many. */
@@ -101,25 +121,30 @@ static struct incoming *receiver_inlet(struct receiver *r)
     in->lines = receiver_lines(r);
     in->sync.options = r->options->sync;
     in->manifest = r->options->manifest;
+    in->streams.most = receiver_streams(r);
     r->senders[r->n_senders++] = in;
     return in;
 }
 
-/* Submits an accept on every channel that has none waiting. */
+/* Submits an accept on every channel that has none waiting; if a sender is about to open several
+ * connections, on each channel its part of them. */
 static void receiver_accept(struct receiver *r)
 {
     uint32_t channel, channels = sluice_channels(r->loop.session);
     uint32_t most = r->options->senders, serving = receiver_peers(r, true);
-    uint32_t others = receiver_peers(r, false);
+    uint32_t others = receiver_peers(r, false), expects = receiver_expects(r);
+    uint32_t each = expects < channels ? 1 : (expects + channels - 1) / channels;
 
-    if (serving >= most || others >= most + channels)
+    if ((serving >= most && expects == 0) || others >= most + channels + expects)
         return;
-    for (channel = 0; channel < channels; channel++) {
+    for (channel = 0; channel < channels;) {
         struct incoming *in;
         int err;
 
-        if (receiver_waiting(r, channel))
+        if (receiver_waiting(r, channel) >= each) {
+            channel++;
             continue;
+        }
         in = receiver_inlet(r);
         err = in == NULL ? -ENOMEM : incoming_accept(in, r->port, channel);
         if (err == 0) {
@@ -127,6 +152,8 @@ static void receiver_accept(struct receiver *r)
             receiver_limit_again(r);
             continue;
         }
+        if (expects > 0)
+            return; /* the sender does with fewer connections */
         if (serving + others == 0) {
             /* There is no peer whose end would free memory. */
             receiver_failed(r, receiver_resource(r, err));
@@ -140,6 +167,19 @@ static void receiver_accept(struct receiver *r)
     }
 }
 
+/* Tells senders how many connections they may open, now that accepts wait for these. */
+static void receiver_answer(struct receiver *r)
+{
+    uint32_t i, waiting = 0;
+
+    for (i = 0; i < r->n_senders; i++)
+        waiting += r->senders[i]->state == INCOMING_WAITING;
+    for (i = 0; i < r->n_senders; i++) {
+        if (r->senders[i]->served)
+            incoming_streams_answer(r->senders[i], 1 + waiting);
+    }
+}
+
 /* Accepts no more senders: closes the connections that wait, and the peers that are not served. */
 static void receiver_stop_accepting(struct receiver *r)
 {
@@ -148,11 +188,35 @@ static void receiver_stop_accepting(struct receiver *r)
     r->accepting = false;
     sluice_unlisten(r->loop.session, r->port);
     for (i = 0; i < r->n_senders; i++) {
-        if (r->senders[i]->state != INCOMING_IDLE && !r->senders[i]->served) {
-            incoming_close(r->senders[i]);
-            summary_fini(&r->senders[i]->summary);
+        struct incoming *in = r->senders[i];
+
+        if (in->state != INCOMING_IDLE && in->state != INCOMING_JOINED && !in->served) {
+            incoming_close(in);
+            summary_fini(&in->summary);
         }
     }
+}
+
+/* Ends accepting once all senders are there, and all connections that they may open. */
+static void receiver_complete(struct receiver *r)
+{
+    if (r->accepting && r->count != 0 && r->served >= r->count && receiver_expects(r) == 0)
+        receiver_stop_accepting(r);
+}
+
+/* Adds a peer to the transfer that it wants to join. If there is no such transfer, it may have come
+ * too late: its connection ends. */
+static void receiver_join(struct receiver *r, struct incoming *in)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->n_senders; i++) {
+        if (r->senders[i]->served && incoming_attach(r->senders[i], in)) {
+            receiver_limit_again(r);
+            return;
+        }
+    }
+    in->state = INCOMING_OVER;
 }
 
 /* Whether a peer that has proved its address may become a sender. In a copy, it must show the
@@ -207,15 +271,19 @@ static void receiver_admit(struct receiver *r)
     for (i = 0; i < r->n_senders; i++) {
         struct incoming *in = r->senders[i];
 
-        if (in->state != INCOMING_OPEN || !in->proved || in->served ||
-            receiver_peers(r, true) >= r->options->senders || !receiver_knows(r, in))
+        if (in->state != INCOMING_OPEN || !in->proved || in->served)
+            continue;
+        if (incoming_wants_to_join(in)) {
+            receiver_join(r, in);
+            continue;
+        }
+        if (receiver_peers(r, true) >= r->options->senders ||
+            (r->count != 0 && r->served >= r->count) || !receiver_knows(r, in))
             continue;
         receiver_divide(r);
         memcpy(in->limited_before_ns, r->limits.ns, sizeof r->limits.ns);
         in->served = true;
         r->served++;
-        if (r->count != 0 && r->served == r->count)
-            receiver_stop_accepting(r);
     }
 }
 
@@ -337,14 +405,16 @@ static void receiver_tick(struct receiver *r)
     for (i = 0; i < r->n_senders; i++) {
         struct incoming *in = r->senders[i];
 
-        if (in->state != INCOMING_OPEN)
+        if (in->state != INCOMING_OPEN && in->state != INCOMING_JOINED)
             continue;
         sluice_conn_stats(in->conn, &stats);
         flow_add(&f, &stats, false);
+        v.repeats += stats.rx_lost;
+        if (in->state == INCOMING_JOINED)
+            continue;
         v.done_bytes += in->part.at_bytes;
         v.total_bytes += in->part.offer.size;
         v.moved_bytes += receiver_moved(in);
-        v.repeats += stats.rx_lost;
         v.name = in->name;
     }
     rates_sample(&r->rates, now, &f);
@@ -373,6 +443,7 @@ static void receiver_loop(struct receiver *r)
     while (loop_code() == 0) {
         if (r->accepting)
             receiver_accept(r);
+        receiver_answer(r);
         if (!r->accepting && receiver_peers(r, true) == 0)
             return;
         receiver_allow(r);
@@ -388,6 +459,7 @@ static void receiver_loop(struct receiver *r)
                 more = true;
             }
         }
+        receiver_complete(r);
         receiver_tick(r);
         if (over && !more && r->served == 0)
             return;
@@ -505,7 +577,7 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
     if (r->code == SAY_OK)
         receiver_loop(r);
     for (i = 0; i < r->n_senders; i++) {
-        if (r->senders[i]->state != INCOMING_IDLE)
+        if (r->senders[i]->state != INCOMING_IDLE && r->senders[i]->state != INCOMING_JOINED)
             receiver_close(r, r->senders[i]);
     }
     for (i = 0; i < r->n_senders; i++) {

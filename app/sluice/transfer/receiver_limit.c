@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the senders of a receiver are allowed: one limit holds for all of them together. It is
- * divided each second, and whenever a sender comes or goes. A connection that waits for a sender
- * has the part that the sender would get. So has a peer that has not proved its address: if it
- * counted, forged packets would take the parts of senders.
+ * divided each second, and whenever a sender comes or goes. Connections that share a transfer have
+ * equal parts of what their sender gets, since its requests are read in turn. A connection that
+ * waits for a sender has the part that the sender would get. So has a peer that has not proved its
+ * address: if it counted, forged packets would take the parts of senders.
  *
  * Until the next division, senders that have just come may take more than the whole together.
  */
@@ -49,28 +50,57 @@ static int limit_set(struct receiver *r, struct incoming *in, uint64_t rate_Bps)
 
 static bool limit_divides(const struct incoming *in)
 {
-    return in->state != INCOMING_IDLE && in->state != INCOMING_WAITING && in->proved;
+    return in->state != INCOMING_IDLE && in->state != INCOMING_WAITING &&
+           in->state != INCOMING_JOINED && in->proved;
+}
+
+/* Bytes that have come on all connections of a transfer. */
+static uint64_t came_bytes(const struct incoming *in)
+{
+    struct sluice_stats stats;
+    uint64_t bytes;
+    uint32_t i;
+
+    sluice_conn_stats(in->conn, &stats);
+    bytes = stats.rx_bytes;
+    for (i = 0; i < in->streams.n; i++) {
+        sluice_conn_stats(in->streams.joined[i]->conn, &stats);
+        bytes += stats.rx_bytes;
+    }
+    return bytes;
+}
+
+/* Divides the part of a transfer among its connections. Returns an exit code. */
+static int part_set(struct receiver *r, struct incoming *in, uint64_t part_Bps)
+{
+    uint64_t each_Bps = part_Bps / (in->streams.n + 1);
+    int code = limit_set(r, in, each_Bps);
+    uint32_t i;
+
+    for (i = 0; i < in->streams.n && code == SAY_OK; i++)
+        code = limit_set(r, in->streams.joined[i], each_Bps);
+    return code;
 }
 
 /* Divides what is allowed among the peers that have proved their address. Returns their number. */
 static uint32_t parts_find(struct receiver *r, uint64_t passed_ns,
                            struct allowance_part parts[RECEIVER_INCOMING_MAX])
 {
-    struct sluice_stats stats;
     uint32_t i, n = 0;
 
     for (i = 0; i < r->n_senders; i++) {
         struct incoming *in = r->senders[i];
+        uint64_t bytes;
 
         if (!limit_divides(in))
             continue;
-        sluice_conn_stats(in->conn, &stats);
+        bytes = came_bytes(in);
         parts[n++] = (struct allowance_part){
-            .used_Bps = (uint64_t)((double)(stats.rx_bytes - in->limited_bytes) * 1e9 /
-                                   (double)(passed_ns + 1)),
-            .part_Bps = in->limited_bytes == 0 ? 0 : in->limit_Bps,
+            .used_Bps =
+                (uint64_t)((double)(bytes - in->limited_bytes) * 1e9 / (double)(passed_ns + 1)),
+            .part_Bps = in->limited_bytes == 0 ? 0 : in->limit_Bps * (in->streams.n + 1),
         };
-        in->limited_bytes = stats.rx_bytes;
+        in->limited_bytes = bytes;
     }
     allowance_divide(r->allowed_Bps, parts, n);
     return n;
@@ -98,14 +128,14 @@ int receiver_limit(struct receiver *r)
             struct incoming *in = r->senders[i];
             uint64_t part = r->allowed_Bps / (n + 1);
 
-            if (in->state == INCOMING_IDLE)
+            if (in->state == INCOMING_IDLE || in->state == INCOMING_JOINED)
                 continue;
             if (limit_divides(in))
                 part = parts[k++].part_Bps;
             if (r->allowed_Bps == 0)
                 part = 0;
-            if (turn == 1 || in->limit_Bps == 0 || part < in->limit_Bps)
-                code = limit_set(r, in, part);
+            if (turn == 1 || in->limit_Bps == 0 || part / (in->streams.n + 1) < in->limit_Bps)
+                code = part_set(r, in, part);
         }
     return code;
 }

@@ -22,6 +22,8 @@ const char command_send_help[] =
     "                     transfer has left is completed\n"
     "      --wait TIME    wait so long for a receiver that is not there yet: 10, 2min\n"
     "      --buffers N    requests of 4 MiB in flight, 1 to 64 (8)\n"
+    "  -P, --streams N    share the transfer among N connections, 1 to 16 (as many as\n"
+    "                     the daemon's workers, the cores and the size suggest)\n"
     "      --go-back-N    repair losses by go-back-N instead of selective repeat\n"
     "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
     "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
@@ -52,6 +54,7 @@ static const struct option longs[] = {
     {"resume", no_argument, NULL, OPT_RESUME},
     {"wait", required_argument, NULL, OPT_WAIT},
     {"buffers", required_argument, NULL, OPT_BUFFERS},
+    {"streams", required_argument, NULL, 'P'},
     {"go-back-N", no_argument, NULL, OPT_GO_BACK_N},
     {"manifest", required_argument, NULL, OPT_MANIFEST},
     {NULL, 0, NULL, 0},
@@ -63,7 +66,7 @@ static int send_options(struct sender_options *o, const char **manifest, int arg
     uint64_t n;
     int opt, code = SAY_OK;
 
-    while (code == SAY_OK && (opt = getopt_long(argc, argv, ":rqvh", longs, NULL)) != -1) {
+    while (code == SAY_OK && (opt = getopt_long(argc, argv, ":rP:qvh", longs, NULL)) != -1) {
         if (options_take(&o->common, opt))
             continue;
         switch (opt) {
@@ -92,6 +95,10 @@ static int send_options(struct sender_options *o, const char **manifest, int arg
         case OPT_BUFFERS:
             code = options_number("--buffers", 1, BUFFERS_MAX, &n);
             o->slots = (uint32_t)n;
+            break;
+        case 'P':
+            code = options_number("--streams", 1, RECORD_STREAMS_MAX, &n);
+            o->streams = (uint32_t)n;
             break;
         case OPT_MANIFEST:
             *manifest = optarg;

@@ -16,13 +16,6 @@
 #define TAKE_NS     100000
 #define RETRY_NS    200000000u /* between two attempts to reach a receiver */
 
-/* `user` of submissions: a request's buffer, or one of these. */
-enum {
-    USER_ANSWER = 1000, /* + index */
-    USER_CONNECT = 2000,
-    USER_SHUTDOWN,
-};
-
 static uint8_t *sender_answer(const struct sender *s, uint32_t i)
 {
     return s->answers + (uint64_t)i * RECORD_ANSWER_MAX;
@@ -30,7 +23,7 @@ static uint8_t *sender_answer(const struct sender *s, uint32_t i)
 
 static void sender_listen(struct sender *s, uint32_t i)
 {
-    int err = sluice_recv(s->conn, sender_answer(s, i), RECORD_ANSWER_MAX, USER_ANSWER + i);
+    int err = sluice_recv(s->conn, sender_answer(s, i), RECORD_ANSWER_MAX, SENDER_USER_ANSWER + i);
 
     if (err < 0)
         sender_broken(s, err);
@@ -41,23 +34,22 @@ static void sender_listen(struct sender *s, uint32_t i)
 /* All requests are confirmed and all RESULTs are here: an error from now on does no harm. */
 static bool sender_complete(const struct sender *s)
 {
-    return s->end_sent && s->first == NULL && s->in_flight == 0;
+    return s->end_sent && s->slot < 0 && s->first == NULL && s->in_flight == 0;
 }
 
 static void sender_completion(struct sender *s, const struct sluice_completion *c)
 {
     bool answer = c->op == SLUICE_OP_RECV && c->status == 0;
+    uint64_t i = c->user - SENDER_USER_ANSWER;
 
-    if (c->op == SLUICE_OP_SEND) {
-        buffers_give(&s->buffers, (uint32_t)c->user);
-        s->in_flight--;
-    }
+    if (c->op == SLUICE_OP_SEND)
+        sender_streams_sent(s, &s->streams.list[0], c->user);
     if (c->op == SLUICE_OP_RECV)
         s->listening--;
     if (answer) {
-        sender_results(s, sender_answer(s, (uint32_t)c->user - USER_ANSWER), c->len);
+        sender_results(s, sender_answer(s, (uint32_t)i), c->len);
         if (s->status == 0 && !s->no_more)
-            sender_listen(s, (uint32_t)c->user - USER_ANSWER);
+            sender_listen(s, (uint32_t)i);
     } else if (c->op == SLUICE_OP_RECV && c->status == -ENODATA) {
         s->no_more = true;
     } else if (c->status < 0) {
@@ -79,17 +71,19 @@ static void sender_take(struct sender *s)
 
     if (n < 0 && s->status == 0)
         s->status = n;
-    for (i = 0; i < n; i++)
-        sender_completion(s, &c[i]);
+    for (i = 0; i < n; i++) {
+        if (c[i].conn == s->conn)
+            sender_completion(s, &c[i]);
+        else
+            sender_streams_completion(s, &c[i]);
+    }
 }
 
-/* Has the daemon keep to what is allowed now. first: it knows of no limit of this connection yet.
- */
-static void sender_limit(struct sender *s, bool first)
+/* Has the daemon keep to what is allowed now. */
+static void sender_limit(struct sender *s)
 {
     const struct allowance_options *o = &s->options->allowance;
-    uint64_t rate_Bps;
-    int code, err;
+    int code;
 
     allowance_update(&s->allowance, o);
     code = allowance_port(o, s->conn, &s->port_Bps);
@@ -98,11 +92,8 @@ static void sender_limit(struct sender *s, bool first)
         s->status = -ECANCELED;
         return;
     }
-    rate_Bps = allowance_rate(&s->allowance, s->port_Bps);
-    err = rate_Bps == (first ? 0 : s->limit_Bps) ? 0 : sluice_limit(s->conn, rate_Bps, 0);
-    if (err < 0)
-        sender_broken(s, err);
-    s->limit_Bps = s->limits.own_Bps = rate_Bps;
+    s->limits.own_Bps = allowance_rate(&s->allowance, s->port_Bps);
+    sender_streams_limit(s, s->limits.own_Bps);
 }
 
 /* When sender_tick() has something to do, ns; UINT64_MAX: never. */
@@ -121,8 +112,8 @@ static void sender_tick(struct sender *s, uint64_t now)
     if (now < sender_next(s))
         return;
     if (now >= s->allowance.next_ns)
-        sender_limit(s, false);
-    sluice_conn_stats(s->conn, &s->summary.stats);
+        sender_limit(s);
+    sender_streams_stats(s, &s->summary.stats);
     flow_add(&f, &s->summary.stats, true);
     done = f.tx_bytes + s->resume.kept_bytes + s->summary.there_bytes;
     rates_sample(&s->rates, now, &f);
@@ -157,7 +148,7 @@ static void sender_loop(struct sender *s)
     bool shutting = false;
     int err;
 
-    while (s->status == 0 && !(s->shut && s->peer_ended)) {
+    while (s->status == 0 && !(s->shut && s->peer_ended && sender_streams_over(s))) {
         enum sender_step step;
 
         if (s->peer_ended && (!s->end_sent || s->first != NULL))
@@ -169,9 +160,10 @@ static void sender_loop(struct sender *s)
         }
         if (step == SENDER_DONE && !shutting && s->status == 0) {
             shutting = true;
-            err = sluice_shutdown(s->conn, USER_SHUTDOWN);
+            err = sluice_shutdown(s->conn, SENDER_USER_OTHER);
             if (err < 0)
                 sender_broken(s, err);
+            sender_streams_shut(s);
         }
         if (step != SENDER_WORKED)
             sender_wait(s, step);
@@ -215,11 +207,12 @@ static int sender_connect(struct sender *s)
     const struct sender_options *o = s->options;
     uint32_t i;
     int err = sluice_connect(s->loop.session, o->host, o->go_back_n ? SLUICE_GO_BACK_N : 0,
-                             USER_CONNECT, &s->conn);
+                             SENDER_USER_OTHER, &s->conn);
 
     if (err < 0)
         return say_error(say_code(err, false), "%s", sluice_error(s->loop.session));
-    sender_limit(s, true);
+    s->streams.list[0] = (struct sender_stream){.conn = s->conn, .open = true};
+    sender_limit(s);
     for (i = 0; i < SENDER_ANSWERS && i < sluice_depth(s->loop.session); i++)
         sender_listen(s, i);
     return s->code;
@@ -267,11 +260,15 @@ static int sender_await(struct sender *s)
 static int sender_open(struct sender *s)
 {
     const struct sender_options *o = s->options;
-    uint32_t depth = sluice_depth(s->loop.session);
-    int code;
+    uint32_t depth = sluice_depth(s->loop.session), slots = o->slots;
+    int code = sender_streams_begin(s);
 
-    buffers_init(&s->buffers, s->loop.session, o->slots < depth ? o->slots : depth);
-    s->answers = sluice_alloc(s->loop.session, (uint64_t)SENDER_ANSWERS * RECORD_ANSWER_MAX);
+    if (code != SAY_OK)
+        return code;
+    if (slots < SENDER_STREAM_SLOTS * s->streams.wanted)
+        slots = SENDER_STREAM_SLOTS * s->streams.wanted;
+    buffers_init(&s->buffers, s->loop.session, slots < depth ? slots : depth);
+    s->answers = sluice_alloc(s->loop.session, (uint64_t)(SENDER_ANSWERS + 1) * RECORD_ANSWER_MAX);
     if (s->answers == NULL || buffers_grow(&s->buffers) < 0)
         return say_error(SAY_RESOURCE, "%s", sluice_error(s->loop.session));
     code = sender_connect(s);
@@ -320,17 +317,22 @@ int sender_run(struct sender *s, const struct sender_options *o)
     if (s->code == SAY_OK)
         s->code = sender_open(s);
     if (s->conn != NULL) {
+        uint64_t own_Bps = s->limits.own_Bps;
+
         limits_open(&s->limits, true, (uint64_t)s->buffers.most * PACK_BYTES);
-        s->limits.own_Bps = s->limit_Bps;
+        s->limits.streams = 1;
+        s->limits.own_Bps = own_Bps;
         if (s->status == 0)
             sender_loop(s);
         summary_take(&s->summary, s->conn);
+        sender_streams_stats(s, &s->summary.stats);
+        s->summary.streams = s->limits.streams;
         limits_sample(&s->limits, &s->summary.stats);
         memcpy(s->summary.limit_ns, s->limits.ns, sizeof s->limits.ns);
         limits_close(&s->limits);
         sender_verdict(s);
         sender_report(s);
-        sluice_conn_close(s->conn);
+        sender_streams_close(s);
     }
     sender_failed(s, rates_close(&s->rates));
     sender_failed(s, say_flush());

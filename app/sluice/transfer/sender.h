@@ -12,6 +12,10 @@
  * has in part it tells the hashes of the chunks, and the sender sends those that differ
  * (sender_resume.c). In a sync, the receiver answers about a file that has changed with the blocks
  * of its own; the sender names those that the new one has, and sends the rest (sender_delta.c).
+ *
+ * Several connections may share the transfer (sender_stream.c): requests are numbered, and each
+ * goes on the connection that has least under way. The receiver reads them in order, and answers on
+ * the first connection.
  */
 #ifndef SLUICE_COMMAND_SENDER_H
 #define SLUICE_COMMAND_SENDER_H
@@ -41,10 +45,11 @@
 #include "sluice/sync/sync.h"
 #include "sluice/transfer/copy.h"
 
-#define SENDER_ANSWERS   4 /* receives posted for what the receiver says */
-#define SENDER_ASKS_MAX  4096
+#define SENDER_ANSWERS      4 /* receives posted for what the receiver says */
+#define SENDER_STREAM_SLOTS 2 /* requests in flight for each connection, at least */
+#define SENDER_ASKS_MAX     4096
 /* Trees that may be open at the same time. Each needs two descriptors. */
-#define SENDER_TREES_MAX 16
+#define SENDER_TREES_MAX    16
 
 struct sender_options {
     struct options common;
@@ -53,8 +58,9 @@ struct sender_options {
     const char *host;
     const char *name; /* of standard input, at the receiver */
     bool recursive, go_back_n;
-    bool resume;    /* sends only what the receiver does not have yet */
-    uint32_t slots; /* requests in flight */
+    bool resume;      /* sends only what the receiver does not have yet */
+    uint32_t slots;   /* requests in flight */
+    uint32_t streams; /* connections, at most RECORD_STREAMS_MAX; 0: as cores and size suggest */
     struct allowance_options allowance;
     uint64_t wait_ns;                /* for a receiver that is not there yet; 0: it must be there */
     const struct copy *copy;         /* NULL: this is no end of sluice cp */
@@ -153,6 +159,27 @@ struct sender_delta {
     uint64_t looked_bytes, astray_bytes; /* looked at byte by byte; hashed for nothing */
 };
 
+/* One of the connections. */
+struct sender_stream {
+    struct sluice_conn *conn; /* NULL: none */
+    uint32_t in_flight;       /* requests */
+    uint64_t limit_Bps;       /* that the daemon keeps it to; 0: none */
+    bool open;                /* it may carry requests */
+    bool shut, ended;         /* our direction is shut down; so is the peer's */
+};
+
+struct sender_streams {
+    uint32_t
+        wanted;    /* with the first; 1: the receiver is not asked, and requests have no numbers */
+    uint32_t n;    /* list[1 .. n - 1] were opened; list[0] is the first, sender.conn */
+    uint32_t last; /* that has carried the newest request */
+    struct sender_stream list[RECORD_STREAMS_MAX];
+    struct sluice_stats past; /* of those that were given up */
+    uint64_t requests;        /* number of the newest */
+    uint8_t token[RECORD_TOKEN_BYTES];
+    bool heard; /* the receiver has said how many it takes */
+};
+
 struct sender {
     struct loop loop;
     const struct sender_options *options;
@@ -160,8 +187,9 @@ struct sender {
 
     struct buffers buffers; /* of requests */
     uint8_t *answers;       /* memory for what the receiver tells */
-    uint32_t in_flight;
-    int slot; /* the buffer whose request is being filled; -1: none */
+    struct sender_streams streams;
+    uint32_t in_flight; /* on all connections */
+    int slot;           /* the buffer whose request is being filled; -1: none */
     struct pack pack;
 
     struct sender_names names;
@@ -191,8 +219,7 @@ struct sender {
     struct progress progress;
     struct limits limits;
     struct allowance allowance;
-    uint64_t port_Bps;  /* what the daemon's port carries; 0: not known, or nothing depends on it */
-    uint64_t limit_Bps; /* that the daemon keeps to; 0: none */
+    uint64_t port_Bps; /* what the daemon's port carries; 0: not known, or nothing depends on it */
     struct rates rates;
 };
 
@@ -262,12 +289,41 @@ bool sender_links(const struct sender *s, const struct tree_entry *e);
 /* How the paths are walked through. */
 struct tree_rules sender_rules(const struct sender *s);
 
-/* ---- sender_request.c ---------------------------------------------------------------------- */
+/* ---- sender_stream.c ----------------------------------------------------------------------- */
 
-/* Submits the request that is being filled. */
-void sender_flush(struct sender *s);
+/* Completions of the first connection that have a meaning of their own. `user` of a request is the
+ * number of its buffer. */
+enum { SENDER_USER_ANSWER = 1000 /* + index */, SENDER_USER_OTHER = 2000 };
+
 /* To be called when libsluice refused a submission: the connection cannot be used any more. */
 void sender_broken(struct sender *s, int err);
+/* Finds how many connections the transfer is to have, once the daemon is known. Returns an exit
+ * code. */
+int sender_streams_begin(struct sender *s);
+/* Adds the record that asks the receiver for them, for which the caller has made room. */
+void sender_streams_ask(struct sender *s);
+/* Takes the receiver's answer, and opens the connections. False, with *why, if it is impossible. */
+bool sender_streams_heard(struct sender *s, const struct record *r, const char **why);
+/* The connection for the next request; NULL: all have their part in flight. */
+struct sender_stream *sender_streams_choose(struct sender *s);
+/* A request is confirmed, or given up. */
+void sender_streams_sent(struct sender *s, struct sender_stream *t, uint64_t buffer);
+/* Takes a completion of any connection but the first. */
+void sender_streams_completion(struct sender *s, const struct sluice_completion *c);
+/* Divides what is allowed among the connections. */
+void sender_streams_limit(struct sender *s, uint64_t rate_Bps);
+/* The counters of all connections. */
+void sender_streams_stats(const struct sender *s, struct sluice_stats *sum);
+/* Shuts down all but the first. */
+void sender_streams_shut(struct sender *s);
+/* Whether that is done, and the receiver has shut them down, too. */
+bool sender_streams_over(const struct sender *s);
+void sender_streams_close(struct sender *s);
+
+/* ---- sender_request.c ---------------------------------------------------------------------- */
+
+/* Submits the request that is being filled, if a connection takes it now. */
+void sender_flush(struct sender *s);
 /* Makes room for one more header with `room` bytes of data. False: all slots are in flight, or the
  * connection broke. */
 bool sender_room(struct sender *s, uint32_t room);

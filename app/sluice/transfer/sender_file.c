@@ -332,6 +332,13 @@ static enum sender_step file_entry(struct sender *s, const struct sender_entry *
     return SENDER_WORKED;
 }
 
+/* Submits the last request. */
+static enum sender_step file_last(struct sender *s)
+{
+    sender_flush(s);
+    return s->slot < 0 || s->status != 0 ? SENDER_DONE : SENDER_FULL;
+}
+
 /* Goes on with the walk, or with what it has found. */
 static enum sender_step file_next(struct sender *s)
 {
@@ -348,8 +355,7 @@ static enum sender_step file_next(struct sender *s)
         sender_failed(s, losses_say(&s->inspect.losses));
         pack_add(&s->pack, &end, NULL);
         s->end_sent = true;
-        sender_flush(s);
-        return SENDER_DONE;
+        return file_last(s);
     }
     if (q->input)
         file_start(s, &q->e, false, 0);
@@ -369,6 +375,8 @@ static void sender_introduce(struct sender *s)
         memcpy(r.hash, s->options->copy->token, sizeof r.hash);
         pack_add(&s->pack, &r, NULL);
     }
+    if (!s->introduced)
+        sender_streams_ask(s);
     s->introduced = true;
 }
 
@@ -377,10 +385,10 @@ enum sender_step sender_step(struct sender *s)
     enum sender_step step;
 
     if (s->end_sent)
-        return SENDER_DONE;
-    /* An ASK with a hash has room, and so has any record but a long DATA and a LINK; a token and
-     * attributes may come before it. */
-    if (!sender_room(s, RECORD_NAME_MAX + RECORD_HASH_BYTES + RECORD_HEADER_BYTES +
+        return file_last(s);
+    /* An ASK with a hash has room, and so has any record but a long DATA and a LINK; a token, a
+     * question for connections and attributes may come before it. */
+    if (!sender_room(s, RECORD_NAME_MAX + RECORD_HASH_BYTES + 2 * RECORD_HEADER_BYTES +
                             sender_attributes_room(s)))
         return SENDER_FULL;
     sender_introduce(s);

@@ -2,26 +2,25 @@
 /* The request that is being filled. See sender.h. */
 #include "sluice/transfer/sender.h"
 
-/* libsluice refused a submission. */
-void sender_broken(struct sender *s, int err)
-{
-    if (s->status != 0)
-        return;
-    s->status = err;
-    sender_failed(s, say_error(say_code(err, true), "%s", sluice_error(s->loop.session)));
-}
-
 void sender_flush(struct sender *s)
 {
+    struct sender_stream *t;
+    uint8_t *request = s->pack.memory + PACK_FIRST;
     int err;
 
     if (s->slot < 0 || s->pack.used_bytes == 0 || s->status != 0)
         return;
-    err = sluice_send(s->conn, s->pack.memory + PACK_FIRST, s->pack.used_bytes, (uint64_t)s->slot);
+    t = sender_streams_choose(s);
+    if (t == NULL)
+        return;
+    if (s->streams.wanted > 1)
+        record_number(request, ++s->streams.requests);
+    err = sluice_send(t->conn, request, s->pack.used_bytes, (uint64_t)s->slot);
     if (err < 0) {
         sender_broken(s, err);
         return;
     }
+    t->in_flight++;
     s->in_flight++;
     s->slot = -1;
 }
@@ -31,7 +30,7 @@ bool sender_room(struct sender *s, uint32_t room)
     if (s->slot >= 0 && pack_room(&s->pack) < room)
         sender_flush(s);
     if (s->slot >= 0)
-        return pack_room(&s->pack) >= room; /* false: the connection broke */
+        return pack_room(&s->pack) >= room; /* false: it could not be submitted */
     s->slot = buffers_take(&s->buffers);
     /* Without memory for more, those that there are have to do. */
     if (s->slot < 0 && buffers_grow(&s->buffers) == 0)

@@ -130,6 +130,8 @@ void sender_results(struct sender *s, const uint8_t *bytes, uint64_t len)
 
         if (right && (r.type == RECORD_ANSWER || r.type == RECORD_HAVE || r.type == RECORD_BLOCKS))
             right = sender_hears(s, &r, bytes + RECORD_HEADER_BYTES, &why);
+        else if (right && r.type == RECORD_STREAMS)
+            right = sender_streams_heard(s, &r, &why);
         else if (right)
             right = result_take(s, &r, (const char *)bytes + RECORD_HEADER_BYTES, &why);
         if (!right) {

@@ -10,7 +10,7 @@ import stat
 import time
 from collections.abc import Sequence
 
-from .cases import RSH, gone, operands
+from .cases import RSH, cp, gone, home, operands
 from ..files_cases import (LOCAL, MIB, OK, PEER, REMOTE, SEED, SOCK_A, SOCK_B, TRANSFER, Run, case, listing, make, parts,
                            same_file, small_disk, wait_for, without_override)
 
@@ -317,3 +317,19 @@ def interrupted(folder: str) -> None:
             make(os.path.join(folder, f"log-{host}"), "go", b"")  # the relay of the test ends, too
             _all_gone(folder)
     assert os.listdir(at(folder, "b")) == []
+
+
+@case("between two other hosts, to one and from one: several connections")
+def streams(folder: str) -> None:
+    content = random.Random(SEED).randbytes(LARGE)
+    make(at(folder, "a"), "f", content)
+    third = between(folder, "-P", 3, "--json", *SLOW, "me@a:f", "me@b:f")
+    third.expect(OK)
+    pull = cp(folder, "-P", 3, "--json", *SLOW, "far:" + os.path.join(at(folder, "b"), "f"), os.path.join(folder, "pulled"))
+    pull.expect(OK)
+    push = cp(folder, "-P", 3, "--json", *SLOW, os.path.join(folder, "pulled"), "far:pushed")
+    push.expect(OK)
+    for run in (third, pull, push):
+        figures = json.loads(run.out)
+        assert figures["streams"] == 3 and figures["bytes"] == LARGE, figures
+    assert same_file(os.path.join(at(folder, "a"), "f"), os.path.join(home(folder), "pushed"))

@@ -114,6 +114,35 @@ TEST(Record, Golden)
                           "a8a9aaabacadaeaf0000000000000000");
 }
 
+TEST(Record, GoldenOfStreams)
+{
+    struct record r = end_file();
+    uint8_t header[RECORD_HEADER_BYTES];
+
+    r.type = RECORD_STREAMS;
+    r.size = 16;
+    EXPECT_EQ(encoded(r), "534c5546021500000000000000000000"
+                          "00000000000000000000000000000000"
+                          "0000000000000010a0a1a2a3a4a5a6a7"
+                          "a8a9aaabacadaeaf0000000000000000");
+    r.type = RECORD_JOIN;
+    r.size = 2;
+    EXPECT_EQ(encoded(r), "534c5546021600000000000000000000"
+                          "00000000000000000000000000000000"
+                          "0000000000000002a0a1a2a3a4a5a6a7"
+                          "a8a9aaabacadaeaf0000000000000000");
+    r = {};
+    r.type = RECORD_END_ALL;
+    record_encode(header, &r);
+    record_number(header, 0x0102030405060708);
+    EXPECT_EQ(hex(header, sizeof header), "534c5546020700000000000000000000"
+                                          "00000000000000000000000000000000"
+                                          "00000000000000000000000000000000"
+                                          "00000000000000000102030405060708");
+    EXPECT_EQ(record_number_of(header, sizeof header), 0x0102030405060708u);
+    EXPECT_EQ(record_number_of(header, sizeof header - 1), 0u);
+}
+
 TEST(Record, GoldenOfResuming)
 {
     struct record r = {};
@@ -244,7 +273,15 @@ static int decoded(const uint8_t *header, struct record *r, const char **why)
 static bool has_file(const struct record &r)
 {
     return r.type != RECORD_END_ALL && r.type != RECORD_TOKEN && r.type != RECORD_NAME &&
-           r.type != RECORD_NAMED && r.type != RECORD_ATTR;
+           r.type != RECORD_NAMED && r.type != RECORD_ATTR && r.type != RECORD_STREAMS &&
+           r.type != RECORD_JOIN;
+}
+
+/* Whether it may begin a request that has a number. */
+static bool has_number(const struct record &r)
+{
+    return r.type != RECORD_RESULT && r.type != RECORD_ANSWER && r.type != RECORD_HAVE &&
+           r.type != RECORD_BLOCKS && r.type != RECORD_JOIN;
 }
 
 /* What a HAVE or KEEP says. */
@@ -322,6 +359,8 @@ static struct record random_record(std::mt19937_64 &rng)
     r.type = (uint8_t)(RECORD_OFFER + rng() % (RECORD_TYPES - RECORD_OFFER));
     if (has_file(r))
         r.file = 1 + rng();
+    if (has_number(r) && rng() % 2 == 0)
+        r.request = rng();
     switch (r.type) {
     case RECORD_OFFER:
     case RECORD_ASK:
@@ -366,6 +405,10 @@ static struct record random_record(std::mt19937_64 &rng)
         r.flags = (uint16_t)(rng() % 2);
         r.size = rng() >> 1;
         break;
+    case RECORD_STREAMS:
+    case RECORD_JOIN:
+        r.size = 2 + rng() % (RECORD_STREAMS_MAX - 1);
+        [[fallthrough]];
     case RECORD_TOKEN:
         for (uint8_t &b : r.hash)
             b = (uint8_t)rng();
@@ -400,6 +443,8 @@ TEST(Record, RoundTrip)
         EXPECT_EQ(back.size, r.size);
         EXPECT_EQ(back.mode, r.mode);
         EXPECT_EQ(back.mtime_s, r.mtime_s);
+        EXPECT_EQ(back.request, r.request);
+        EXPECT_EQ(record_number_of(header, sizeof header), r.request);
         EXPECT_EQ(memcmp(back.hash, r.hash, sizeof r.hash), 0);
     }
 }
@@ -440,6 +485,37 @@ static void expect_refused(const struct record &r, const char *expected)
     record_encode(header, &r);
     EXPECT_LT(decoded(header, &back, &why), 0) << expected;
     EXPECT_STREQ(why, expected);
+}
+
+TEST(Record, LimitsOfStreams)
+{
+    const char *const range = "number of connections out of range";
+    struct record r = end_file();
+
+    r.type = RECORD_STREAMS;
+    for (uint64_t n : {0u, RECORD_STREAMS_MAX + 1}) {
+        r.size = n;
+        expect_refused(r, range);
+    }
+    r.type = RECORD_JOIN;
+    for (uint64_t n : {0u, 1u, RECORD_STREAMS_MAX + 1}) {
+        r.size = n;
+        expect_refused(r, range);
+    }
+    for (uint8_t type : {RECORD_JOIN, RECORD_RESULT, RECORD_ANSWER}) {
+        uint8_t header[RECORD_HEADER_BYTES];
+        const char *why = nullptr;
+        struct record back;
+
+        r = {};
+        r.type = type;
+        r.file = type != RECORD_JOIN;
+        r.size = 2;
+        record_encode(header, &r);
+        record_number(header, 1);
+        EXPECT_LT(decoded(header, &back, &why), 0);
+        EXPECT_STREQ(why, "an unused field is not zero");
+    }
 }
 
 TEST(Record, Limits)
@@ -670,8 +746,8 @@ TEST(Record, UnusedFieldsAreZero)
     struct record r = end_file(), back;
     uint8_t header[RECORD_HEADER_BYTES];
     const char *why;
-    /* flags, mode, offset, the last eight bytes */
-    const size_t unused[] = {6, 7, 14, 15, 24, 31, 56, 63};
+    /* flags, mode, offset */
+    const size_t unused[] = {6, 7, 14, 15, 24, 31};
 
     for (size_t at : unused) {
         record_encode(header, &r);

@@ -500,6 +500,11 @@ TEST(Message, Start)
     EXPECT_EQ(start_fault([](std::string &d) { d[18] = 0x3e; }), "right");
     EXPECT_EQ(start_fault([](std::string &d) { d[23] = 0; }), "number of buffers out of range");
     EXPECT_EQ(start_fault([](std::string &d) { d[23] = 65; }), "number of buffers out of range");
+    EXPECT_EQ(start_fault([](std::string &d) { d[21] = 16; }), "right");
+    EXPECT_EQ(start_fault([](std::string &d) { d[21] = 17; }),
+              "number of connections out of range");
+    EXPECT_EQ(start_fault([](std::string &d) { d[19] &= (char)~1, d[21] = 1; }),
+              "number of connections out of range");
     EXPECT_EQ(start_fault([](std::string &d) { d[24] = (char)0x80; }), "size out of range");
     EXPECT_EQ(start_fault([](std::string &d) { d[32] = d[33] = 0; }), "no service to send to");
     EXPECT_EQ(start_fault([](std::string &d) { d[35] = 1; }), "a flag of a sync without a sync");

@@ -203,6 +203,8 @@ TEST(MessageReport, Wrong)
     EXPECT_EQ(summary(s), "");
     EXPECT_EQ(summary(with(s, 0, (char)0x80)), "a number out of range");
     EXPECT_EQ(summary(with(s, 124, (char)0x80)), "a number out of range");
+    EXPECT_EQ(summary(with(s, 105, 16)), "");
+    EXPECT_EQ(summary(with(s, 105, 17)), "number of connections out of range");
     EXPECT_EQ(summary(s + "x"), "length out of range");
     EXPECT_EQ(summary(s.substr(0, s.size() - 1)), "length out of range");
     EXPECT_EQ(summary(with(s, s.size() - 1, 0)), "a zero byte in a text");
