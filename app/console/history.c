@@ -72,14 +72,37 @@ static bool line_enter(struct history_file *h, const char *line)
     return history(h->lines, &newest, H_ENTER, line) >= 0;
 }
 
+/* Opens the file, which only its owner may read from then on: lines may name hosts and peers. -1:
+ * there is none, or something else, such as a FIFO, has its name. */
+static int file_open(const struct history_file *h, int flags)
+{
+    int fd = h->path[0] != 0
+                 ? open(h->path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, S_IRUSR | S_IWUSR)
+                 : -1;
+    struct stat st;
+
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return -1;
+    }
+    if (st.st_uid == geteuid() && (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        (void)!fchmod(fd, S_IRUSR | S_IWUSR);
+    return fd;
+}
+
 /* Returns how many lines the file has. */
 static unsigned file_read(struct history_file *h)
 {
-    FILE *f = h->path[0] != 0 ? fopen(h->path, "re") : NULL;
+    int fd = file_open(h, O_RDONLY);
+    FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
     unsigned n = 0;
     char *line = NULL;
     size_t size = 0;
 
+    if (f == NULL && fd >= 0)
+        close(fd);
     if (f == NULL)
         return 0;
     for (; getline(&line, &size, f) >= 0; n++) {
@@ -139,9 +162,9 @@ void history_file_add(struct history_file *h, const char *line)
     struct iovec parts[] = {{(void *)(uintptr_t)line, strlen(line)}, {(void *)(uintptr_t) "\n", 1}};
     int fd;
 
-    if (!line_enter(h, line) || h->path[0] == 0)
+    if (!line_enter(h, line))
         return;
-    fd = open(h->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    fd = file_open(h, O_WRONLY | O_APPEND | O_CREAT);
     if (fd < 0)
         return;
     if (writev(fd, parts, 2) < 0)

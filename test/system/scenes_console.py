@@ -211,6 +211,15 @@ def remembers(testbed: Testbed, command: list[str]) -> None:
     left(t)
     if lines() != [f"show neigh {i}" for i in range(1001, 2001)]:
         raise TestbedError(f"{len(lines())} lines are kept: {lines()[:2]} to {lines()[-2:]}")
+    os.chmod(kept, 0o644)
+    left(opened())
+    if os.stat(kept).st_mode & 0o777 != 0o600:
+        raise TestbedError(f"others may still read {kept}: mode {os.stat(kept).st_mode:o}")
+    os.unlink(kept)
+    os.mkfifo(kept)
+    t = opened()  # nobody reads or writes there
+    gives(t, "show workers\n", "LCORE")
+    left(t)
     t = opened("/proc/nonexistent")  # there is history, but no file
     gives(t, "show workers\n", "LCORE")
     gives(t, "\x10\n", "LCORE")
