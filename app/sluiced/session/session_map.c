@@ -49,10 +49,15 @@ __attribute__((format(printf, 3, 4))) static int map_fail(char *text, int status
 
 /* ---- quota ------------------------------------------------------------------------------ */
 
+/* A part of the total is left to root and the daemon's own user, so that whoever cares for the
+ * daemon can look at it when users have taken the rest. */
+#define RESERVED_PART 16
+
 static int map_charge(struct sessions *s, struct session *x, uint64_t len_bytes, char *text)
 {
     uint64_t quota = s->cfg.quota_bytes, used = x->user->used_bytes;
     uint64_t total = s->cfg.quota_total_bytes, all = s->used_bytes;
+    uint64_t most = x->user_rights.all ? total : total - total / RESERVED_PART;
 
     if (len_bytes > (1ull << 47) - used)
         return map_fail(text, -EINVAL, "%llu bytes are too many", (unsigned long long)len_bytes);
@@ -61,11 +66,11 @@ static int map_charge(struct sessions *s, struct session *x, uint64_t len_bytes,
                         "user %u uses %llu of %llu bytes: free memory, or raise the quota in "
                         "sluiced's configuration",
                         x->uid, (unsigned long long)used, (unsigned long long)quota);
-    if (total > 0 && (all > total || len_bytes > total - all))
+    if (total > 0 && (all > most || len_bytes > most - all))
         return map_fail(text, -EDQUOT,
                         "all users together use %llu of %llu bytes: wait until others free memory, "
                         "or raise quota_total in sluiced's configuration",
-                        (unsigned long long)all, (unsigned long long)total);
+                        (unsigned long long)all, (unsigned long long)most);
     x->user->used_bytes += len_bytes;
     s->used_bytes += len_bytes;
     return 0;

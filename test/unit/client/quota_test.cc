@@ -89,6 +89,14 @@ TEST_F(QuotaTest, MemoryOfAllUsers)
     EXPECT_NE(strstr(sluice_error(s[0]), "user 12345"), nullptr) << sluice_error(s[0]);
     EXPECT_NE(strstr(sluice_error(s[2]), "all users together"), nullptr) << sluice_error(s[2]);
     EXPECT_NE(strstr(sluice_error(s[2]), "quota_total"), nullptr) << sluice_error(s[2]);
+    // A sixteenth is left to root, and no more.
+    struct sluice *root = open();
+    size_t rest = 0;
+    while (sluice_alloc(root, kPiece) != nullptr)
+        rest++;
+    EXPECT_GE(rest, 1u);
+    EXPECT_LE(fake_daemon_mapped_bytes(daemon), config.quota_total_bytes);
+    sluice_close(root);
     sluice_close(s[0]);
     EXPECT_NE(sluice_alloc(s[2], kPiece), nullptr) << "the memory of the first user is free";
     for (uint32_t i = 1; i < 3; i++)
