@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sluice/attributes/fd_path.h"
@@ -140,7 +141,7 @@ static void part_file_clean(struct part_file *p)
         (st.st_dev == p->cleaned.st_dev && st.st_ino == p->cleaned.st_ino))
         return;
     p->cleaned = st;
-    part_name_clean(p->dir_fd, p->destination->keep_s);
+    part_name_clean(p->dir_fd, p->destination->keep_s, time(NULL));
 }
 
 /* Checks early whether the final name is taken; otherwise only the rename at the end would notice.

@@ -11,7 +11,6 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -23,6 +22,7 @@
 #define OTHERS     (S_IWGRP | S_IWOTH)
 
 #define DRAWN_AT_ONCE 32u
+#define LINK_KEEP_S   60
 
 static void name_set(struct part_name *n, const char *base, uint64_t digits)
 {
@@ -166,7 +166,21 @@ bool part_name_is(const char *name)
            strspn(mark + sizeof MARK - 1, "0123456789abcdef") == DIGITS;
 }
 
-void part_name_clean(int dir_fd, uint32_t keep_s)
+/* Removes a symbolic link, or a further name of a file, that was to take the place of what has its
+ * name. It has a part's name for a moment only, unless its receiver was killed then. The time of
+ * its last change counts, since a file has the sender's time of modification. */
+static void link_clean(int dir_fd, const char *name, uint32_t keep_s, int64_t now_s)
+{
+    int64_t age_s = keep_s > LINK_KEEP_S ? keep_s : LINK_KEEP_S;
+    struct stat st;
+
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid() &&
+        (S_ISLNK(st.st_mode) || (S_ISREG(st.st_mode) && st.st_nlink > 1)) &&
+        st.st_ctim.tv_sec <= now_s - age_s)
+        unlinkat(dir_fd, name, 0);
+}
+
+void part_name_clean(int dir_fd, uint32_t keep_s, int64_t now_s)
 {
     int again = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = again < 0 ? NULL : fdopendir(again);
@@ -178,9 +192,11 @@ void part_name_clean(int dir_fd, uint32_t keep_s)
     while (dir != NULL && (e = readdir(dir)) != NULL) {
         int fd = part_name_is(e->d_name) ? part_take(dir_fd, e->d_name, &st) : -ENOENT;
 
+        if (fd == -EBUSY)
+            link_clean(dir_fd, e->d_name, keep_s, now_s);
         if (fd < 0)
             continue;
-        if (st.st_mtim.tv_sec <= time(NULL) - (int64_t)keep_s)
+        if (st.st_mtim.tv_sec <= now_s - (int64_t)keep_s)
             unlinkat(dir_fd, e->d_name, 0);
         close(fd);
     }

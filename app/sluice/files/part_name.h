@@ -51,7 +51,8 @@ uint64_t part_name_bytes(const struct part_name *n, int dir_fd);
  * received may have such a name: it would be removed as one that nobody came back for. */
 bool part_name_is(const char *name);
 /* Removes part files of this user in the directory that nobody writes to, and that were last
- * written to keep_s ago or earlier. */
-void part_name_clean(int dir_fd, uint32_t keep_s);
+ * written to keep_s ago or earlier; and links with such names, if that is a minute or more. now_s:
+ * since 1970. */
+void part_name_clean(int dir_fd, uint32_t keep_s, int64_t now_s);
 
 #endif

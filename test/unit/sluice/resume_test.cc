@@ -445,7 +445,7 @@ TEST_F(Resume, ANewPartIsNotTakenAwayBeforeItIsLocked)
     std::atomic<bool> over{false};
     std::thread other([&] {
         while (!over)
-            part_name_clean(folder.fd, 0);
+            part_name_clean(folder.fd, 0, time(nullptr));
     });
     uint32_t lost = 0, i;
 
@@ -465,6 +465,26 @@ TEST_F(Resume, ANewPartIsNotTakenAwayBeforeItIsLocked)
     other.join();
     EXPECT_EQ(i, 5000u);
     EXPECT_EQ(lost, 0u);
+}
+
+/* A receiver that is killed before it gives a link its name leaves it under a part's. */
+TEST_F(Resume, LinksWithThePartsNameGoLater)
+{
+    const std::string link = ".l.part-0123456789abcdef", hard = ".h.part-0123456789abcdef";
+    const int64_t now = time(nullptr);
+
+    folder.write("file", "x");
+    folder.write("other", "x");
+    ASSERT_EQ(symlink("nowhere", folder.at(link).c_str()), 0);
+    ASSERT_EQ(::link(folder.at("file").c_str(), folder.at(hard).c_str()), 0);
+    ASSERT_EQ(symlink("nowhere", folder.at("l").c_str()), 0);
+    part_name_clean(folder.fd, 0, now + 30);
+    part_name_clean(folder.fd, 3600, now + 3000);
+    EXPECT_EQ(folder.count(), 5u);
+    part_name_clean(folder.fd, 0, now + 90);
+    EXPECT_EQ(folder.count(), 3u);
+    EXPECT_EQ(folder.read("file"), "x");
+    EXPECT_EQ(access(folder.at("other").c_str(), F_OK), 0);
 }
 
 /* A receiver of one file has it: no other one replaces it. */
