@@ -19,6 +19,19 @@ static inline std::string content_random(std::mt19937_64 &rng, size_t len_bytes)
     return content;
 }
 
+/* The same, for large ones: pages of few bytes that are random, all of them different. */
+static inline std::string content_large(std::mt19937_64 &rng, size_t len_bytes)
+{
+    std::string content(len_bytes, (char)rng());
+
+    for (size_t at = 0; at + sizeof(uint64_t) <= len_bytes; at += 512) {
+        uint64_t number = rng();
+
+        content.replace(at, sizeof number, (const char *)&number, sizeof number);
+    }
+    return content;
+}
+
 static inline void content_hash(const std::string &content, uint8_t hash[RECORD_HASH_BYTES])
 {
     struct digest *d = digest_create();
