@@ -467,6 +467,14 @@ enum record_code part_file_write(struct part_file *p, const uint8_t *data, uint3
     return err < 0 ? part_file_failed(p, "writing", -err) : RECORD_OK;
 }
 
+enum record_code part_file_pass(struct part_file *p, uint32_t len_bytes)
+{
+    if (part_file_fits(p, p->at_bytes + len_bytes) != RECORD_OK)
+        return RECORD_TOO_LARGE;
+    p->at_bytes += len_bytes;
+    return RECORD_OK;
+}
+
 /* Bytes that the file has, if it is resumed. */
 static uint64_t part_file_left(const struct part_file *p)
 {

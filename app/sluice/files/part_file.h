@@ -80,6 +80,9 @@ uint64_t part_file_ask(struct part_file *p, struct destination *destination, con
 enum record_code part_file_open(struct part_file *p, struct destination *destination,
                                 const char *name, const struct record *offer);
 enum record_code part_file_write(struct part_file *p, const uint8_t *data, uint32_t len_bytes);
+/* The caller has these bytes hashed and written at at_bytes, by p->fd and p->digest, before it
+ * calls another function that is about the file. */
+enum record_code part_file_pass(struct part_file *p, uint32_t len_bytes);
 enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes);
 /* Keeps so many bytes, whole chunks that were hashed for the sender. */
 enum record_code part_file_keep(struct part_file *p, uint64_t len_bytes);

@@ -24,6 +24,7 @@ static void limits_read(const struct limits *l, struct limits_clock *out)
     *out = (struct limits_clock){
         .wall_ns = loop_now(),
         .cpu_ns = (uint64_t)cpu.tv_sec * CLOCK_NS_PER_S + (uint64_t)cpu.tv_nsec,
+        .storage_ns = storage_cpu_ns(l->storage),
     };
     if (n <= 0)
         return;
@@ -121,7 +122,9 @@ void limits_take(struct limits *l, const struct limits_clock *now, const struct 
 {
     const uint64_t *waits = l->wait_ns;
     double wall = (double)(now->wall_ns - l->last.wall_ns), part[LIMITS] = {0};
-    double wait = (double)(waits[LIMITS_FLIGHT] + waits[LIMITS_INPUT] + waits[LIMITS_ANSWER]);
+    double wait = (double)(waits[LIMITS_FLIGHT] + waits[LIMITS_INPUT] + waits[LIMITS_FILES] +
+                           waits[LIMITS_ANSWER]);
+    double storage = (double)(now->storage_ns - l->last.storage_ns), files;
     double cpu = (double)(now->cpu_ns - l->last.cpu_ns);
     double ready = (double)(now->ready_ns - l->last.ready_ns);
     double worked = wall > wait ? wall - wait : 0, keep = wall < SMOOTH_NS ? wall / SMOOTH_NS : 1;
@@ -135,6 +138,10 @@ void limits_take(struct limits *l, const struct limits_clock *now, const struct 
     late = ready > blocked ? ready - blocked : 0;
     slept = wait > late ? (wait - late) / wait : 0; /* the part of `wait` that was no lateness */
     part[LIMIT_BUSY] = blocked - part[LIMIT_DISK] + wait * (1 - slept);
+    files = slept * (double)waits[LIMITS_FILES];
+    storage = storage < files ? storage : files;
+    part[LIMIT_PROCESSOR] += storage;
+    part[LIMIT_DISK] += files - storage;
     if (l->stream) {
         part[LIMIT_OUTPUT] = part[LIMIT_DISK];
         part[LIMIT_DISK] = 0;
@@ -144,7 +151,8 @@ void limits_take(struct limits *l, const struct limits_clock *now, const struct 
         divide_flight(l, slept * (double)waits[LIMITS_FLIGHT], false, wall, stats, part);
         divide_flight(l, slept * (double)waits[LIMITS_ANSWER], true, wall, stats, part);
     } else {
-        part[limit_of(l, rate(bytes, wall), stats->rx_rate_Bps, stats->rx_why)] += slept * wait;
+        part[limit_of(l, rate(bytes, wall), stats->rx_rate_Bps, stats->rx_why)] +=
+            slept * (double)waits[LIMITS_FLIGHT];
     }
     for (i = 0; i < LIMITS; i++) {
         l->ns[i] += (uint64_t)part[i];

@@ -13,6 +13,9 @@
  * A thread that is woken up may have to wait for a processor, too: what `ready` is longer than
  * wall - wait - cpu is taken off `wait`.
  *
+ * Large files may be read and written by threads of a storage (storage/storage.h). What the end
+ * waits for them is their processor time first, and disk for the rest.
+ *
  * The connection knows what the end waits for. A sender with all requests in flight waits for its
  * daemon, which counts how long each of three things limited it (struct sluice_stats); `wait` is
  * divided in that proportion:
@@ -41,6 +44,7 @@
 #include <stdio.h>
 
 #include "client/sluice.h"
+#include "sluice/storage/storage.h"
 
 #define LIMITS_INTERVAL_NS 200000000u
 
@@ -64,6 +68,7 @@ enum limit {
 enum limits_wait {
     LIMITS_FLIGHT, /* sender: all requests are in flight. Receiver: all buffers are posted */
     LIMITS_INPUT,  /* the stream that is sent has no data */
+    LIMITS_FILES,  /* pieces that the storage reads or writes */
     LIMITS_ANSWER, /* sender: the receiver must answer before there is anything to send */
     LIMITS_WAITS,
 };
@@ -78,7 +83,8 @@ enum limits_view {
 /* Clocks of the thread, ns. */
 struct limits_clock {
     uint64_t wall_ns, cpu_ns;
-    uint64_t ready_ns; /* ready to run, without a processor */
+    uint64_t ready_ns;   /* ready to run, without a processor */
+    uint64_t storage_ns; /* CPU time of the threads of the storage */
 };
 
 struct limits {
@@ -91,8 +97,9 @@ struct limits {
     uint64_t recent[LIMITS];        /* the same, smoothed over about a second */
     uint64_t wait_ns[LIMITS_WAITS]; /* since the last sample */
     struct limits_clock last;
-    struct sluice_stats stats; /* at the last sample */
-    int ready_file;            /* -1: this kernel does not tell ready_ns, which then is 0 */
+    struct sluice_stats stats;     /* at the last sample */
+    const struct storage *storage; /* NULL: there is none; set by the caller */
+    int ready_file;                /* -1: this kernel does not tell ready_ns, which then is 0 */
 };
 
 void limits_open(struct limits *l, bool sending, uint64_t flight_bytes);

@@ -71,7 +71,8 @@ int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel)
     if (err < 0)
         return err;
     in->channel = channel;
-    in->head = in->n_ready = in->posted = 0;
+    in->head = in->n_ready = in->posted = in->n_passed = 0;
+    memset(in->passed, 0, sizeof in->passed);
     in->at_bytes = in->file = in->asked = in->divided_bytes = 0;
     in->in_file = in->skipping = in->telling = false;
     in->part.cleaned = (struct stat){0};
@@ -220,11 +221,38 @@ static uint64_t incoming_step(struct incoming *in)
            (r.type == RECORD_HOLE || r.type == RECORD_KEEP || r.type == RECORD_COPY ? r.size : 0);
 }
 
+void incoming_written(struct incoming *in, const struct storage_piece *p)
+{
+    enum record_code code;
+
+    if (p->err < 0 && in->in_file && !in->skipping) {
+        code = part_file_failed(&in->part, "writing", -p->err);
+        if (incoming_refuse(in, code) < 0)
+            incoming_refused(in, -ENOMEM, "");
+    }
+    incoming_streams_release(in);
+}
+
 /* Whether the next record has to wait until the sender has heard what there is of a file: lists
  * come in the order of the ASKs. */
 static bool incoming_waits(const struct incoming *in)
 {
     return in->status == 0 && (result_queue_many(&in->results) || basis_is_open(&in->basis));
+}
+
+/* Whether the next record has to wait until what came before it is written. A wrong one is refused
+ * at its turn. */
+static bool incoming_is_behind(const struct incoming *in)
+{
+    const struct incoming *from = in->streams.reading;
+    const uint8_t *at = incoming_request(from) + in->at_bytes;
+    struct record r = {0};
+    const char *why;
+
+    if (!storage_busy(&in->behind))
+        return false;
+    (void)!record_decode(at, from->len[from->head] - in->at_bytes, &r, &why);
+    return incoming_behind_waits(in, &r);
 }
 
 /* Shuts our direction down once all files are received and answered; sets INCOMING_OVER once both
@@ -243,6 +271,8 @@ static void incoming_wind_up(struct incoming *in)
         incoming_broken(in, err);
     if (incoming_streams_ended(in) && !in->end_all)
         incoming_broken(in, -ECONNRESET); /* the peer shut down in order, but before END_ALL */
+    if (storage_busy(&in->behind) && in->status != -EPROTO)
+        return; /* what has come is written nevertheless */
     if (in->status != 0 ||
         (in->shut && incoming_streams_are_shut(in) && incoming_streams_ended(in)))
         in->state = INCOMING_OVER;
@@ -268,14 +298,15 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
 {
     const struct incoming *from;
     uint64_t done = 0, told;
+    bool due;
     int err;
 
     if (in->state != INCOMING_OPEN)
         return false;
     /* Requests that arrived before the connection broke are still read, but not answered: results
      * that nobody takes would fill the queue and keep the rest from being read. */
-    while (done < max_bytes && in->status != -EPROTO && loop_code() == 0 && !incoming_waits(in) &&
-           (from = incoming_due(in)) != NULL) {
+    while (done < max_bytes && in->status != -EPROTO && loop_code() == 0 &&
+           (from = incoming_due(in)) != NULL && !incoming_is_behind(in) && !incoming_waits(in)) {
         if (in->status != 0) {
             result_queue_clear(&in->results);
             basis_close(&in->basis);
@@ -286,13 +317,17 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
     }
     if (in->status == 0 && incoming_disordered(in))
         incoming_refused(in, -EPROTO, "a request out of order");
+    incoming_streams_release(in);
     part_file_rest(&in->part); /* the tree may change until there is more */
     if (incoming_tell(in, &told) < 0)
         incoming_refused(in, -ENOMEM, "");
     err = in->status == 0 ? result_queue_send(&in->results, in->conn, USER_ANSWER) : 0;
     if (err < 0)
         incoming_broken(in, err);
-    if (in->status != -EPROTO && incoming_due(in) != NULL)
+    due = in->status != -EPROTO && incoming_due(in) != NULL;
+    if (due && incoming_is_behind(in))
+        return told > 0;
+    if (due)
         return in->status != 0 || !result_queue_many(&in->results);
     incoming_wind_up(in);
     return told > 0;
@@ -324,8 +359,10 @@ static void incoming_mourn(struct incoming *in, bool had_file, bool left)
 void incoming_close(struct incoming *in)
 {
     bool had_file = in->part.fd >= 0, interrupted = in->served && !in->end_all;
-    bool left = interrupted && in->status != -EPROTO && part_file_leave(&in->part);
+    bool left;
 
+    incoming_behind_cancel(in);
+    left = interrupted && in->status != -EPROTO && part_file_leave(&in->part);
     part_file_discard(&in->part);
     basis_close(&in->basis);
     summary_take(&in->summary, in->conn);

@@ -4,7 +4,9 @@
  * written, the RESULTs to be sent back.
  *
  * The places of a ring have a buffer each. From `head` on there are n_ready places whose request
- * has arrived and waits to be read, then `posted` places with a receive submitted. Nothing that a
+ * has arrived and waits to be read, then `posted` places with a receive submitted. The buffer of a
+ * request that was read, but of which a piece is still being written (incoming_behind.c), has no
+ * place until then. Nothing that a
  * sender writes is trusted: a breach of the protocol ends the connection, a refusal of the
  * file system ends only the file.
  *
@@ -27,6 +29,7 @@
 #include "sluice/request/buffers.h"
 #include "sluice/request/pack.h"
 #include "sluice/request/result_queue.h"
+#include "sluice/storage/storage.h"
 #include "sluice/sync/sync.h"
 #include "sluice/transfer/copy.h"
 
@@ -75,6 +78,13 @@ struct incoming {
     uint64_t at_bytes;           /* of the request that is being read, how many have been */
 
     struct part_file part;
+    struct storage *storage;    /* for incoming_behind.c; NULL: none. Set by receiver.c */
+    struct storage_file behind; /* in->part, as it is written */
+    uint64_t behind_bytes;      /* of it that were handed over */
+    struct storage_piece pieces[BUFFERS_MAX]; /* of the request in each buffer */
+    bool passed[BUFFERS_MAX]; /* the request in this buffer was read, and its piece not written */
+    uint32_t n_passed;
+
     struct sync sync;   /* sync.options is set by receiver.c */
     struct basis basis; /* the file whose blocks the sender is being told */
     struct result_queue results;
@@ -112,6 +122,8 @@ void incoming_complete(struct incoming *in, const struct sluice_completion *c);
 int incoming_join(struct incoming *in);
 /* Reads at most about max_bytes of what arrived. True: there is more to read now. */
 bool incoming_work(struct incoming *in, uint64_t max_bytes);
+/* The storage has given back a piece of in->pieces. */
+void incoming_written(struct incoming *in, const struct storage_piece *p);
 /* Closes the connection, finished or not. A file that is not whole is removed, or left for a later
  * transfer, with a message. */
 void incoming_close(struct incoming *in);
@@ -123,6 +135,9 @@ int incoming_tell(struct incoming *in, uint64_t *bytes);
 /* Carries out one record (incoming_record.c). 0, or a negative errno with *why. */
 int incoming_record(struct incoming *in, const struct record *r, const uint8_t *data,
                     const char **why);
+/* Refuses the file: answers at once, and ignores the rest of its records (incoming_record.c). 0 or
+ * -ENOMEM. */
+int incoming_refuse(struct incoming *in, enum record_code code);
 void incoming_failed(struct incoming *in, int code);
 /* The name that the file of in->name has in the destination, for the manifest. */
 static inline const char *incoming_listed(const struct incoming *in)
@@ -163,6 +178,8 @@ struct incoming *incoming_due(struct incoming *in);
 bool incoming_disordered(const struct incoming *in);
 /* The request of incoming_due() has been read. */
 void incoming_pass(struct incoming *in);
+/* Frees the buffers whose pieces are not being written any more. */
+void incoming_streams_release(struct incoming *in);
 /* Whether all connections have ended: what has not come now will not. */
 bool incoming_streams_ended(const struct incoming *in);
 /* Shuts down the direction of all that have joined. */
@@ -171,6 +188,20 @@ void incoming_streams_shut(struct incoming *in, uint64_t user);
 bool incoming_streams_are_shut(const struct incoming *in);
 /* Closes those that have joined, and counts what has come on them. */
 void incoming_streams_close(struct incoming *in);
+
+/* ---- incoming_behind.c: pieces that are written behind this thread -------------------------- */
+
+/* in->part was opened. */
+void incoming_behind_begin(struct incoming *in);
+/* Whether this record's data, in the request at the head, are to be written behind. */
+bool incoming_behind_takes(const struct incoming *in, const struct record *r);
+/* Has them written, as part_file_write() does. */
+enum record_code incoming_behind_write(struct incoming *in, const uint8_t *data,
+                                       uint32_t len_bytes);
+/* Whether the next record has to wait until what came before it is written. */
+bool incoming_behind_waits(const struct incoming *in, const struct record *r);
+/* What is not written yet of the file will not be. */
+void incoming_behind_cancel(struct incoming *in);
 
 /* ---- incoming_sync.c: a sync --------------------------------------------------------------- */
 

@@ -12,11 +12,11 @@
 
 #define HASHES_AT_ONCE 8 /* chunks read before other senders have their turn */
 
-/* Refuses the file: answers at once, and ignores the rest of its records. */
-static int incoming_refuse(struct incoming *in, enum record_code code)
+int incoming_refuse(struct incoming *in, enum record_code code)
 {
     in->skipping = true;
     in->telling = false;
+    incoming_behind_cancel(in);
     part_file_discard(&in->part);
     return incoming_result(in, code, 0);
 }
@@ -55,6 +55,7 @@ static int incoming_offer(struct incoming *in, const struct record *r, const uin
         return -ENOMEM;
     if (code == RECORD_OK)
         code = part_file_open(&in->part, in->destination, in->name, r);
+    incoming_behind_begin(in);
     in->telling = code == RECORD_OK && (r->flags & RECORD_RESUME) != 0;
     return code == RECORD_OK ? 0 : incoming_refuse(in, code);
 }
@@ -203,10 +204,11 @@ static int incoming_content(struct incoming *in, const struct record *r, const u
     *why = "a piece beyond the size that was offered";
     if (!unknown && r->offset + r->len_bytes + r->size > in->part.offer.size)
         return -EPROTO;
-    code = r->type == RECORD_DATA   ? part_file_write(&in->part, data, r->len_bytes)
-           : r->type == RECORD_HOLE ? part_file_hole(&in->part, r->size)
-           : r->type == RECORD_COPY ? part_file_copy(&in->part, r->from, r->size)
-                                    : part_file_keep(&in->part, r->size);
+    code = incoming_behind_takes(in, r) ? incoming_behind_write(in, data, r->len_bytes)
+           : r->type == RECORD_DATA     ? part_file_write(&in->part, data, r->len_bytes)
+           : r->type == RECORD_HOLE     ? part_file_hole(&in->part, r->size)
+           : r->type == RECORD_COPY     ? part_file_copy(&in->part, r->from, r->size)
+                                        : part_file_keep(&in->part, r->size);
     /* Something asked to stop: the transfer is cut off here, and what has come may be kept. */
     if (code == RECORD_IO && loop_code() != 0)
         return 0;

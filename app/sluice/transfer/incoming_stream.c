@@ -31,17 +31,45 @@ int incoming_post(struct incoming *in)
     return err;
 }
 
-/* Gives back the buffer of the request at the head. */
-static void request_pass(struct incoming *in)
+/* Submits receives into the buffers that have become free. */
+static void requests_refill(struct incoming *in)
 {
-    int err;
+    int err = in->no_more || in->status != 0 ? 0 : incoming_post(in);
 
-    buffers_give(&in->buffers, in->buffer[in->head]);
-    in->head = (in->head + 1) % BUFFERS_MAX;
-    in->n_ready--;
-    err = in->no_more || in->status != 0 ? 0 : incoming_post(in);
     if (err < 0)
         incoming_broken(in, err);
+}
+
+/* Gives back the buffer of the request at the head, unless a piece in it is being written. */
+static void request_pass(struct incoming *in)
+{
+    uint8_t buffer = in->buffer[in->head];
+
+    in->head = (in->head + 1) % BUFFERS_MAX;
+    in->n_ready--;
+    if (in->pieces[buffer].busy) {
+        in->passed[buffer] = true;
+        in->n_passed++;
+        return;
+    }
+    buffers_give(&in->buffers, buffer);
+    requests_refill(in);
+}
+
+/* Frees the buffers whose pieces are not being written any more. */
+static void requests_release(struct incoming *in)
+{
+    uint32_t i, before = in->n_passed;
+
+    for (i = 0; in->n_passed > 0 && i < BUFFERS_MAX; i++) {
+        if (!in->passed[i] || in->pieces[i].busy)
+            continue;
+        in->passed[i] = false;
+        in->n_passed--;
+        buffers_give(&in->buffers, i);
+    }
+    if (in->n_passed < before)
+        requests_refill(in);
 }
 
 /* The number of the request at the head, which is there. */
@@ -190,6 +218,15 @@ void incoming_pass(struct incoming *in)
     in->streams.reading = NULL;
     in->streams.next += in->streams.next != 0;
     request_pass(from);
+}
+
+void incoming_streams_release(struct incoming *in)
+{
+    uint32_t i;
+
+    requests_release(in);
+    for (i = 0; i < in->streams.n; i++)
+        requests_release(in->streams.joined[i]);
 }
 
 /* ---- their end ------------------------------------------------------------------------------ */

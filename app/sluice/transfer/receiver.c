@@ -122,6 +122,7 @@ static struct incoming *receiver_inlet(struct receiver *r)
     in->sync.options = r->options->sync;
     in->manifest = r->options->manifest;
     in->streams.most = receiver_streams(r);
+    in->storage = r->storage;
     r->senders[r->n_senders++] = in;
     return in;
 }
@@ -340,6 +341,16 @@ static bool receiver_take(struct receiver *r)
     return n > 0;
 }
 
+/* Takes back what was written behind this thread. True if there was something. */
+static bool receiver_written(struct receiver *r)
+{
+    struct storage_piece *p, *first = p = storage_take(r->storage);
+
+    for (; p != NULL; p = storage_take(r->storage))
+        incoming_written(p->owner, p);
+    return first != NULL;
+}
+
 /* Closes a peer that has ended; reports the result if it was a sender. */
 static void receiver_close(struct receiver *r, struct incoming *in)
 {
@@ -429,9 +440,13 @@ static void receiver_tick(struct receiver *r)
 static void receiver_wait(struct receiver *r)
 {
     uint64_t start = loop_now();
+    bool behind = false;
+    uint32_t i;
 
-    loop_wait_until(&r->loop, -1, receiver_next(r));
-    limits_waited(&r->limits, LIMITS_FLIGHT, loop_now() - start);
+    for (i = 0; i < r->n_senders; i++)
+        behind |= storage_busy(&r->senders[i]->behind) && r->senders[i]->posted == 0;
+    loop_wait_until(&r->loop, storage_fd(r->storage), receiver_next(r));
+    limits_waited(&r->limits, behind ? LIMITS_FILES : LIMITS_FLIGHT, loop_now() - start);
 }
 
 static void receiver_loop(struct receiver *r)
@@ -450,6 +465,7 @@ static void receiver_loop(struct receiver *r)
         /* Whatever the far end has sent arrived before its end was known. */
         over = c != NULL && c->over != NULL && c->over(c->context);
         more = receiver_take(r);
+        more |= receiver_written(r);
         receiver_admit(r);
         for (i = 0; i < r->n_senders; i++) {
             if (r->senders[i]->served || r->senders[i]->n_ready == 0)
@@ -570,9 +586,11 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
         r->code = rates_open(&r->rates, o->common.rates);
     if (r->code == SAY_OK)
         r->code = loop_open(&r->loop, o->common.socket);
+    r->storage = storage_create(o->senders);
     if (r->code == SAY_OK)
         receiver_open(r);
     limits_open(&r->limits, false, 0);
+    r->limits.storage = r->storage;
     r->limits.stream = r->destination.kind == DESTINATION_STREAM;
     if (r->code == SAY_OK)
         receiver_loop(r);
@@ -584,6 +602,7 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
         incoming_fini(r->senders[i]);
         free(r->senders[i]);
     }
+    storage_destroy(r->storage);
     limits_close(&r->limits);
     progress_clear(&r->progress);
     /* Without a count, a signal is the normal end, unless it interrupts a sender. */

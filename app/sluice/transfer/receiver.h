@@ -51,6 +51,7 @@ struct receiver {
     const struct receiver_options *options;
     struct destination destination;
     struct remove_rules clear; /* of a sync */
+    struct storage *storage;   /* NULL: all is written by this thread */
     struct incoming *senders[RECEIVER_INCOMING_MAX];
     uint32_t n_senders;
     uint64_t count;     /* options->count, or 1 if the destination takes one file; 0: no limit */

@@ -103,7 +103,7 @@ TEST(Limit, TheSlowestStageOfASenderIsFound)
         l.ready_file = -1;
         l.flight_bytes = whole(kSlots * kRequest);
         limits_waited(&l, LIMITS_FLIGHT, whole(run.waited));
-        now = {whole(run.read.back()), disk ? 0 : whole(run.read.back() - run.waited), 0};
+        now = {whole(run.read.back()), disk ? 0 : whole(run.read.back() - run.waited), 0, 0};
         stats.tx_app_limited_ns = whole(run.app);
         stats.tx_peer_limited_ns = whole(run.full);
         stats.tx_rate_limited_ns = whole(run.paced);
@@ -133,7 +133,7 @@ namespace
 enum limit one_second(bool sending, uint64_t cpu_ns, uint64_t ready_ns, uint64_t wait_ns,
                       enum limits_wait what, const struct sluice_stats &stats)
 {
-    struct limits_clock now = {1000000000, cpu_ns, ready_ns};
+    struct limits_clock now = {1000000000, cpu_ns, ready_ns, 0};
     struct limits l = {};
     double share;
     uint64_t sum = 0;
@@ -201,7 +201,7 @@ TEST(Limit, AReceiverBelowItsGrantWaitsForTheSender)
 
 TEST(Limit, AStreamThatTakesNoMoreIsNoDisk)
 {
-    struct limits_clock now = {1000000000, 100000000, 0};
+    struct limits_clock now = {1000000000, 100000000, 0, 0};
     struct sluice_stats s = {};
     struct limits l = {};
 
@@ -209,6 +209,27 @@ TEST(Limit, AStreamThatTakesNoMoreIsNoDisk)
     limits_take(&l, &now, &s);
     EXPECT_EQ(l.ns[LIMIT_OUTPUT], 900000000u);
     EXPECT_EQ(l.ns[LIMIT_DISK], 0u);
+}
+
+/* The storage's threads read and write meanwhile: what they compute is no disk. */
+TEST(Limit, WaitsForFilesAreTheProcessorsFirst)
+{
+    for (bool sending : {true, false}) {
+        struct limits_clock now = {1000000000, 100000000, 0, 300000000};
+        struct sluice_stats s = granted(1000, 1000, "queue");
+        struct limits l = {};
+
+        l.sending = sending;
+        limits_waited(&l, LIMITS_FILES, 800000000);
+        limits_take(&l, &now, &s);
+        EXPECT_EQ(l.ns[LIMIT_PROCESSOR], 400000000u);
+        EXPECT_EQ(l.ns[LIMIT_DISK], 600000000u);
+        now = {2000000000, 200000000, 0, 1300000000};
+        limits_waited(&l, LIMITS_FILES, 800000000);
+        limits_take(&l, &now, &s);
+        EXPECT_EQ(l.ns[LIMIT_PROCESSOR], 1300000000u) << "no more than was waited for";
+        EXPECT_EQ(l.ns[LIMIT_DISK], 700000000u);
+    }
 }
 
 TEST(Limit, WordsForPeople)
@@ -258,7 +279,7 @@ TEST(Limit, AnOwnLimitIsToldFromThePeers)
 {
     for (bool sending : {true, false}) {
         for (uint64_t own_Bps : {0, 1000000, 2000000}) {
-            struct limits_clock now = {1000000000, 0, 0};
+            struct limits_clock now = {1000000000, 0, 0, 0};
             struct sluice_stats s = granted(1000000, 1000000, "limit");
             struct limits l;
             double share;
