@@ -134,11 +134,13 @@ static void sender_wait(struct sender *s, enum sender_step step)
 {
     static const enum limits_wait waits[] = {[SENDER_FULL] = LIMITS_FLIGHT,
                                              [SENDER_INPUT] = LIMITS_INPUT,
+                                             [SENDER_READS] = LIMITS_FILES,
                                              [SENDER_WAITS] = LIMITS_ANSWER,
                                              [SENDER_DONE] = LIMITS_ANSWER};
+    int fd = step == SENDER_INPUT ? s->source.fd : storage_fd(s->ahead.storage);
     uint64_t start = loop_now();
 
-    loop_wait_until(&s->loop, step == SENDER_INPUT ? s->source.fd : -1, sender_next(s));
+    loop_wait_until(&s->loop, fd, sender_next(s));
     limits_waited(&s->limits, waits[step], loop_now() - start);
 }
 
@@ -313,6 +315,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
         s->code = rates_open(&s->rates, o->common.rates);
     if (s->code == SAY_OK)
         s->code = loop_open(&s->loop, o->common.socket);
+    s->ahead.storage = storage_create(1);
     s->summary.start_ns = loop_now();
     if (s->code == SAY_OK)
         s->code = sender_open(s);
@@ -322,8 +325,10 @@ int sender_run(struct sender *s, const struct sender_options *o)
         limits_open(&s->limits, true, (uint64_t)s->buffers.most * PACK_BYTES);
         s->limits.streams = 1;
         s->limits.own_Bps = own_Bps;
+        s->limits.storage = s->ahead.storage;
         if (s->status == 0)
             sender_loop(s);
+        sender_ahead_end(s);
         summary_take(&s->summary, s->conn);
         sender_streams_stats(s, &s->summary.stats);
         s->summary.streams = s->limits.streams;
@@ -334,6 +339,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
         sender_report(s);
         sender_streams_close(s);
     }
+    storage_destroy(s->ahead.storage);
     sender_failed(s, rates_close(&s->rates));
     sender_failed(s, say_flush());
     sender_names_fini(s);

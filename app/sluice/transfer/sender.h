@@ -42,12 +42,15 @@
 #include "sluice/request/buffers.h"
 #include "sluice/request/pack.h"
 #include "sluice/say.h"
+#include "sluice/storage/storage.h"
 #include "sluice/sync/sync.h"
 #include "sluice/transfer/copy.h"
 
 #define SENDER_ANSWERS      4 /* receives posted for what the receiver says */
 #define SENDER_STREAM_SLOTS 2 /* requests in flight for each connection, at least */
 #define SENDER_ASKS_MAX     4096
+/* Pieces that are read at the same time, or wait to be sent. Direct I/O has as many under way. */
+#define SENDER_AHEAD        4
 /* Trees that may be open at the same time. Each needs two descriptors. */
 #define SENDER_TREES_MAX    16
 
@@ -180,6 +183,19 @@ struct sender_streams {
     bool heard; /* the receiver has said how many it takes */
 };
 
+/* Pieces of the file being sent that are read ahead (sender_ahead.c). */
+struct sender_ahead {
+    struct storage *storage; /* NULL: nothing is read ahead */
+    bool on;                 /* in a run of data */
+    bool failed;             /* the storage takes no more */
+    int err;                 /* a negative errno that ended the run; 0: none */
+    struct storage_file file;
+    struct storage_piece pieces[SENDER_AHEAD]; /* a ring: `first` and the next ones, n pieces */
+    int slots[SENDER_AHEAD];                   /* the buffer of each */
+    uint32_t first, n;
+    uint64_t at_bytes, to_bytes; /* where the next piece begins, and the run ends */
+};
+
 struct sender {
     struct loop loop;
     const struct sender_options *options;
@@ -197,6 +213,7 @@ struct sender {
     struct source source;
     struct sender_resume resume;
     struct sender_delta delta;
+    struct sender_ahead ahead;
     bool in_file, refused;   /* a file is being sent; the receiver has refused that file */
     bool giving_up;          /* no more files are to be sent */
     bool introduced;         /* the token was sent, if there is one */
@@ -227,6 +244,7 @@ enum sender_step {
     SENDER_WORKED, /* there is more to do at once */
     SENDER_FULL,   /* all requests are in flight */
     SENDER_INPUT,  /* the stream being sent has no data now */
+    SENDER_READS,  /* the storage must read first */
     SENDER_WAITS,  /* the receiver must answer first */
     SENDER_DONE,   /* END_ALL has been submitted */
 };
@@ -391,6 +409,18 @@ void sender_delta_fini(struct sender *s);
 enum sender_step sender_delta(struct sender *s, uint64_t max_bytes, uint64_t hole_bytes, int *err);
 /* Adds the COPY that waits, if there is one. To be called before any other record of the file. */
 void sender_delta_flush(struct sender *s);
+
+/* ---- sender_ahead.c: pieces that are read behind this thread -------------------------------- */
+
+/* Whether the next len bytes of the open file, which are data, are to be read ahead. */
+bool sender_ahead_takes(const struct sender *s, uint64_t len_bytes);
+/* Begins that. False: what was packed before cannot be submitted now. */
+bool sender_ahead_begin(struct sender *s, uint64_t len_bytes);
+/* Goes on: reads ahead, and sends what was read. Ends when all is sent, when the file is not to be
+ * sent any more, or with ahead.err. Only with ahead.on. */
+enum sender_step sender_ahead(struct sender *s);
+/* Gives up what was read and not sent yet. */
+void sender_ahead_end(struct sender *s);
 
 /* Notes that a file, or a directory, waits for its RESULT. False: no memory. */
 bool sender_expect(struct sender *s, const char *name, bool directory);

@@ -135,6 +135,10 @@ static enum sender_step file_piece(struct sender *s)
         file_end(s, RECORD_DROP_FILE);
         return SENDER_WORKED;
     }
+    err = s->ahead.err;
+    s->ahead.err = 0;
+    if (err < 0)
+        return file_broken(s, err);
     if (sender_compares(s, &step, &max_bytes)) {
         if (step == SENDER_WAITS)
             sender_flush(s);
@@ -154,6 +158,8 @@ static enum sender_step file_piece(struct sender *s)
     }
     if (hole)
         return sender_hole(s, len);
+    if (sender_ahead_takes(s, len))
+        return sender_ahead_begin(s, len) ? SENDER_WORKED : SENDER_FULL;
     want = len < RECORD_DATA_MAX ? (uint32_t)len : RECORD_DATA_MAX;
     if (!sender_room(s, s->source.stream ? STREAM_MIN : want))
         return SENDER_FULL;
@@ -386,6 +392,8 @@ enum sender_step sender_step(struct sender *s)
 
     if (s->end_sent)
         return file_last(s);
+    if (s->ahead.on)
+        return sender_ahead(s);
     /* An ASK with a hash has room, and so has any record but a long DATA and a LINK; a token, a
      * question for connections and attributes may come before it. */
     if (!sender_room(s, RECORD_NAME_MAX + RECORD_HASH_BYTES + 2 * RECORD_HEADER_BYTES +
