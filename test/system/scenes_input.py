@@ -158,18 +158,20 @@ def full_disk(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build)
     disk = testbed.path("disk")
     os.mkdir(disk)
-    sh("mount", "-t", "tmpfs", "-o", "size=4m", "none", disk)
+    sh("mount", "-t", "tmpfs", "-o", "size=24m", "none", disk)
     testbed.undo(sh, "umount", "-l", disk)
+    with open(os.path.join(disk, "other"), "wb") as f:
+        f.write(bytes(12 << 20))
     source = testbed.path("big")
     with open(source, "wb") as f:
         f.write(os.urandom(16 << 20))
     receiver = b.sluice("receiver", "recv", "-o", disk, "--once", "-q")
     b.wait_listening()
     sender = a.sluice("sender", "send", "-q", source, ADDR_B)
-    one_line(sender, 30, 6, "big", "space|room|full")
-    one_line(receiver, 30, 5, "big", "space|room|full")
+    one_line(sender, 30, 6, "big", "no room for its 16777216 bytes")
+    one_line(receiver, 30, 5, "big", "no room for its 16777216 bytes")
     left = os.listdir(disk)
-    if left:
+    if left != ["other"]:
         raise TestbedError(f"half-written files are left on the full disk: {left}")
     a.stop()
     b.stop()

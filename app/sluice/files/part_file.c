@@ -8,7 +8,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,6 +110,60 @@ static int part_file_look(const struct part_file *p, struct stat *st)
 static mode_t part_file_mode(const struct part_file *p)
 {
     return p->offer.mode & ~p->destination->mask & PART_FILE_MODE;
+}
+
+/* Bytes that the file has, if it is resumed. */
+static uint64_t part_file_left(const struct part_file *p)
+{
+    struct stat st;
+
+    return (p->offer.flags & RECORD_RESUME) != 0 && fstat(p->fd, &st) == 0 ? (uint64_t)st.st_size
+                                                                           : 0;
+}
+
+/* Whether the file system can keep room without writing there: a page is tried. */
+static bool part_file_keeps_room(const struct part_file *p, const struct statfs *fs, uint64_t at)
+{
+    /* btrfs would not compress the file, and tmpfs would fill its pages twice. */
+    return fs->f_type != BTRFS_SUPER_MAGIC && fs->f_type != TMPFS_MAGIC &&
+           fallocate(p->fd, FALLOC_FL_KEEP_SIZE, (off_t)at, PAGE_BYTES) == 0;
+}
+
+/* Has the disk keep room for a file without holes, so that a full one is known before anything is
+ * sent, and the file lies in few places. What comes of the basis may be a hole. (glibc's
+ * posix_fallocate() would write zeros where the file system cannot.) What is free is compared
+ * first: some file systems would take all of it, from everybody, before they refuse. Returns 0 or a
+ * negative errno. */
+static int part_file_reserve(struct part_file *p)
+{
+    uint64_t have = part_file_left(p), need, blocks;
+    struct statfs fs;
+
+    p->reserved = false;
+    if ((p->offer.flags & RECORD_SOLID) == 0 || (p->offer.flags & RECORD_COPIES) != 0 ||
+        p->offer.size < RECORD_CHUNK_BYTES || have >= p->offer.size || fstatfs(p->fd, &fs) < 0)
+        return 0;
+    need = p->offer.size - have;
+    p->reserved = part_file_keeps_room(p, &fs, have);
+    if (!p->reserved && fs.f_type != TMPFS_MAGIC)
+        return 0;
+    blocks = need / (uint64_t)fs.f_bsize;
+    /* A tmpfs without blocks has no limit, and the last ones of a disk are root's. */
+    if (fs.f_blocks != 0 && blocks > (geteuid() == 0 ? fs.f_bfree : fs.f_bavail))
+        return -ENOSPC;
+    if (!p->reserved || blocks > fs.f_bavail ||
+        fallocate(p->fd, FALLOC_FL_KEEP_SIZE, (off_t)have, (off_t)need) == 0)
+        return 0;
+    return errno == ENOSPC || errno == EDQUOT ? -errno : 0;
+}
+
+/* Gives room behind what has come free again. */
+static void part_file_release(const struct part_file *p)
+{
+    struct stat st;
+
+    if (p->reserved && fstat(p->fd, &st) == 0)
+        (void)!ftruncate(p->fd, st.st_size);
 }
 
 /* Makes or opens the temporary file in the final directory. 0 or a negative errno. */
@@ -376,7 +432,8 @@ uint64_t part_file_ask(struct part_file *p, struct destination *destination, con
 enum record_code part_file_open(struct part_file *p, struct destination *destination,
                                 const char *name, const struct record *offer)
 {
-    int err;
+    char what[64];
+    int err, full = 0;
 
     p->destination = destination;
     p->offer = *offer;
@@ -406,12 +463,19 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
     err = part_file_vacant(p);
     if (err == 0)
         err = part_file_create(p);
+    if (err == 0)
+        full = part_file_reserve(p);
     part_file_clean(p); /* an old part that is resumed is locked by now, and stays */
     if (err < 0) {
         part_file_unplace(p);
         return err == -EEXIST ? RECORD_EXISTS : part_file_failed(p, "cannot be created", -err);
     }
     p->open = true;
+    if (full < 0) {
+        part_file_discard(p);
+        snprintf(what, sizeof what, "no room for its %" PRIu64 " bytes", offer->size);
+        return part_file_failed(p, what, -full);
+    }
     return RECORD_OK;
 }
 
@@ -473,15 +537,6 @@ enum record_code part_file_pass(struct part_file *p, uint32_t len_bytes)
         return RECORD_TOO_LARGE;
     p->at_bytes += len_bytes;
     return RECORD_OK;
-}
-
-/* Bytes that the file has, if it is resumed. */
-static uint64_t part_file_left(const struct part_file *p)
-{
-    struct stat st;
-
-    return (p->offer.flags & RECORD_RESUME) != 0 && fstat(p->fd, &st) == 0 ? (uint64_t)st.st_size
-                                                                           : 0;
 }
 
 enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes)
@@ -701,6 +756,8 @@ bool part_file_leave(struct part_file *p)
 
     if (left)
         p->temporary.text[0] = 0;
+    if (left)
+        part_file_release(p);
     part_file_discard(p);
     return left;
 }

@@ -48,7 +48,8 @@ static const struct record_shape {
     uint16_t flags;
 } record_shapes[] = {
     [RECORD_OFFER] = {HAS_FLAGS | HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE | HAS_REQUEST, 1,
-                      RECORD_NAME_MAX, RECORD_SIZE_UNKNOWN | RECORD_RESUME | RECORD_COPIES},
+                      RECORD_NAME_MAX,
+                      RECORD_SIZE_UNKNOWN | RECORD_RESUME | RECORD_COPIES | RECORD_SOLID},
     [RECORD_DATA] = {HAS_OFFSET | HAS_FILE | HAS_REQUEST, 1, RECORD_DATA_MAX, 0},
     [RECORD_HOLE] = {HAS_OFFSET | HAS_SIZE | HAS_FILE | HAS_REQUEST, 0, 0, 0},
     [RECORD_END_FILE] = {HAS_SIZE | HAS_HASH | HAS_FILE | HAS_REQUEST, 0, 0, 0},

@@ -41,6 +41,7 @@ enum record_flag {
     RECORD_SIZE_UNKNOWN = 1, /* OFFER */
     RECORD_RESUME = 2,       /* OFFER: the receiver says what it has of the file */
     RECORD_COPIES = 4,       /* OFFER: some of the file is copied from the receiver's own */
+    RECORD_SOLID = 8,        /* OFFER: the file has no holes */
     RECORD_WHOLE = 1,        /* ANSWER: the receiver has the file */
     RECORD_LISTED = 2,       /* ANSWER: BLOCKS follow for the file that has the name */
     RECORD_LAST = 1,         /* HAVE, BLOCKS: no other one follows for this file */

@@ -102,6 +102,11 @@ static bool source_sparse(const struct source *s)
     return (uint64_t)s->st.st_blocks * 512 < s->size;
 }
 
+bool source_solid(const struct source *s)
+{
+    return !s->stream && s->size >= RECORD_CHUNK_BYTES && !source_sparse(s);
+}
+
 int source_next(struct source *s, uint64_t *len_bytes, bool *hole)
 {
     struct extent *e = &s->extent;

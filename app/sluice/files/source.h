@@ -44,6 +44,8 @@ int source_open_itself(struct source *s, const char *path);
 int source_open_below(struct source *s, struct name_dir *d, const char *below);
 void source_close(struct source *s);
 
+/* Whether it is a file of a chunk or more without holes: then source_next() finds none. */
+bool source_solid(const struct source *s);
 /* Finds the piece at at_bytes: its length (0: the end; UINT64_MAX: a stream), and whether it is a
  * hole or data. 0 or a negative errno. */
 int source_next(struct source *s, uint64_t *len_bytes, bool *hole);

@@ -195,6 +195,9 @@ static int incoming_content(struct incoming *in, const struct record *r, const u
     *why = "a hole in a stream";
     if (unknown && r->type == RECORD_HOLE)
         return -EPROTO;
+    *why = "a hole in a file without holes";
+    if ((in->part.offer.flags & RECORD_SOLID) != 0 && r->type == RECORD_HOLE)
+        return -EPROTO;
     *why = "chunks are kept that the receiver has not named";
     if (r->type == RECORD_KEEP && r->offset + r->size > in->part.hashed_bytes)
         return -EPROTO;

@@ -50,7 +50,8 @@ static bool file_announce(struct sender *s, enum record_type type, uint16_t flag
     if (type == RECORD_OFFER) {
         r.flags = s->source.stream ? RECORD_SIZE_UNKNOWN
                                    : (s->resume.comparing ? RECORD_RESUME : 0) |
-                                         (s->delta.on ? RECORD_COPIES : 0);
+                                         (s->delta.on ? RECORD_COPIES : 0) |
+                                         (source_solid(&s->source) ? RECORD_SOLID : 0);
         r.size = s->source.size;
         text_safe(s->current, sizeof s->current, name);
     }

@@ -154,6 +154,16 @@ TEST_F(Incoming, HolesEndAtTheSizeThatWasOffered)
     EXPECT_STREQ(why, "a hole in a stream");
 }
 
+TEST_F(Incoming, AFileWithoutHolesHasNone)
+{
+    struct record offer = make(RECORD_OFFER, 1, 4096);
+
+    offer.flags = RECORD_SOLID;
+    EXPECT_EQ(give(offer, "x"), 0);
+    EXPECT_LT(give(make(RECORD_HOLE, 1, 4096, 0)), 0);
+    EXPECT_STREQ(why, "a hole in a file without holes");
+}
+
 // A larger file is refused when it is offered, or, if its size is not known, once it is larger. The
 // records that follow cost nothing, and the next file is received.
 TEST_F(Incoming, FilesBeyondTheLimitAreRefused)

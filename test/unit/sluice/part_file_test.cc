@@ -2,9 +2,11 @@
 /* Incoming files: they appear whole, with mode, time and holes, or not at all. */
 #include <csignal>
 #include <cstring>
+#include <linux/magic.h>
 #include <string>
 #include <sys/inotify.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <vector>
 
 #include "unit/base/seed.h"
@@ -73,6 +75,59 @@ TEST_F(Part, WholeFile)
     EXPECT_EQ(st.st_mtim.tv_sec, 981173106);
     EXPECT_EQ(st.st_mtim.tv_nsec, 789000000);
     EXPECT_FALSE(part.open);
+}
+
+// A file without holes has room from its beginning. What an interrupted transfer leaves of it has
+// no more than has come.
+TEST_F(Part, RoomIsKeptForAFileWithoutHoles)
+{
+    const std::string chunk(RECORD_CHUNK_BYTES, 'c');
+    struct stat st;
+
+    destination.keep_s = 60;
+    strcpy(part.owner, "peer b");
+    for (uint16_t flags : {0, (int)RECORD_COPIES | RECORD_SOLID, (int)RECORD_SOLID}) {
+        bool room = flags == RECORD_SOLID;
+
+        offer.size = 8 * RECORD_CHUNK_BYTES;
+        offer.flags = flags;
+        ASSERT_EQ(part_file_open(&part, &destination, "f", &offer), RECORD_OK);
+        if (!room) {
+            ASSERT_EQ(fstat(part.fd, &st), 0);
+            EXPECT_EQ(st.st_blocks, 0);
+            part_file_discard(&part);
+            continue;
+        }
+        if (!part.reserved || fallocate(part.fd, FALLOC_FL_KEEP_SIZE, 0, 4096) < 0)
+            GTEST_SKIP() << "no file system that keeps room";
+        ASSERT_EQ(fstat(part.fd, &st), 0);
+        EXPECT_GE(st.st_blocks * 512, (blkcnt_t)offer.size);
+        EXPECT_EQ(st.st_size, 0);
+        EXPECT_EQ(part_file_write(&part, (const uint8_t *)chunk.data(), RECORD_CHUNK_BYTES),
+                  RECORD_OK);
+        EXPECT_TRUE(part_file_leave(&part));
+    }
+    for (auto &e : std::filesystem::directory_iterator(folder.path)) {
+        ASSERT_EQ(stat(e.path().c_str(), &st), 0);
+        EXPECT_EQ(st.st_size, (off_t)RECORD_CHUNK_BYTES);
+        EXPECT_LT(st.st_blocks * 512, 2 * (blkcnt_t)RECORD_CHUNK_BYTES);
+    }
+}
+
+// It is refused before anything of it has come, and nothing is left.
+TEST_F(Part, AFileThatHasNoRoomIsRefusedAtOnce)
+{
+    struct statfs fs;
+
+    ASSERT_EQ(fstatfs(folder.fd, &fs), 0);
+    if (fs.f_type == BTRFS_SUPER_MAGIC || fs.f_bavail * (uint64_t)fs.f_bsize > 1ull << 42)
+        GTEST_SKIP() << "no file system that is full";
+    offer.size = 1ull << 42;
+    offer.flags = RECORD_SOLID;
+    EXPECT_EQ(part_file_open(&part, &destination, "f", &offer), RECORD_NO_SPACE);
+    EXPECT_STREQ(part.why, "no room for its 4398046511104 bytes: No space left on device");
+    EXPECT_FALSE(part.open);
+    EXPECT_EQ(folder.count(), 0u);
 }
 
 TEST_F(Part, SeveralPieces)

@@ -316,8 +316,11 @@ static void random_named(struct record &r, std::mt19937_64 &rng)
 {
     const uint16_t offer[] = {0, RECORD_SIZE_UNKNOWN, RECORD_RESUME, RECORD_COPIES,
                               RECORD_RESUME | RECORD_COPIES};
+    const uint16_t solid = rng() % 2 ? RECORD_SOLID : 0;
 
     r.flags = r.type == RECORD_OFFER ? offer[rng() % 5] : (uint16_t)(rng() % 2);
+    if (r.type == RECORD_OFFER && r.flags != RECORD_SIZE_UNKNOWN)
+        r.flags |= solid;
     if (r.type != RECORD_DIR && !(r.type == RECORD_OFFER && r.flags == RECORD_SIZE_UNKNOWN))
         r.size = rng() >> 2;
     r.len_bytes = 1 + (uint32_t)(rng() % RECORD_NAME_MAX);
@@ -530,13 +533,13 @@ TEST(Record, Limits)
     r.file = 0;
     expect_refused(r, "no file number");
     r = offer();
-    r.flags = 8;
+    r.flags = 16;
     expect_refused(r, "unknown flag");
     r = offer();
     r.flags = RECORD_SIZE_UNKNOWN;
     expect_refused(r, "size both known and unknown");
     r.size = 0;
-    for (uint16_t flag : {RECORD_RESUME, RECORD_COPIES}) {
+    for (uint16_t flag : {RECORD_RESUME, RECORD_COPIES, RECORD_SOLID}) {
         r.flags = RECORD_SIZE_UNKNOWN | flag;
         expect_refused(r, "size both known and unknown");
     }
