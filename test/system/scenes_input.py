@@ -175,3 +175,33 @@ def full_disk(testbed: Testbed, context: Context) -> None:
         raise TestbedError(f"half-written files are left on the full disk: {left}")
     a.stop()
     b.stop()
+
+
+@scene("direct I/O: files of all sizes arrive, and a file system without it is named", netns=True, company=True)
+def direct_io(testbed: Testbed, context: Context) -> None:
+    a, b = memif_pair(testbed, context.build)
+    source, disk, ramfs = (testbed.path(name) for name in ("source", "disk", "ramfs"))
+    for folder in (source, disk, ramfs):
+        os.mkdir(folder)
+    sh("mount", "-t", "ramfs", "none", ramfs)  # has no direct I/O
+    testbed.undo(sh, "umount", "-l", ramfs)
+    for size in (0, 1000, 4 << 20, (9 << 20) + 123, 16 << 20):
+        with open(os.path.join(source, str(size)), "wb") as f:
+            f.write(os.urandom(size))
+    with open(os.path.join(source, "sparse"), "wb") as f:
+        for at in range(0, 40 << 20, 10 << 20):
+            f.seek(at)
+            f.write(os.urandom(5 << 20))
+    for i, (sources, target, words) in enumerate(((source, disk, ""), (disk, ramfs, "written through the page cache"),
+                                                  (ramfs, disk, "read through the page cache"))):
+        receiver = b.sluice(f"receiver{i}", "recv", "-o", target, "--once", "-v", "--direct", "--overwrite")
+        b.wait_listening(process=receiver)
+        sender = a.sluice(f"sender{i}", "send", "-r", "-v", "--direct", sources + "/.", ADDR_B)
+        sender.check(60)
+        receiver.check(30)
+        said = sender.err() + receiver.err()
+        if said.count("page cache") != bool(words) or words not in said:
+            raise TestbedError(f"\"{words}\" is not said once: {said}")
+        sh("diff", "-r", sources, target)
+    a.stop()
+    b.stop()

@@ -41,6 +41,7 @@ const char command_cp_help[] =
     "      --name NAME     name that standard input, SRC -, gets in a directory (stdin)\n"
     "      --max-size SIZE refuse larger files, as 500M or 2G\n"
     "      --fsync         write each file to the disk before it gets its name\n"
+    "      --direct        read and write large files past the page cache\n"
     "      --buffers N     requests of 4 MiB in flight, 1 to 64 (8)\n"
     "  -P, --streams N     share the transfer among N connections, 1 to 16 (as many as\n"
     "                      the daemon's workers, the cores and the size suggest)\n"
@@ -97,6 +98,7 @@ const char command_sync_help[] =
     "      --port PORT     service number of the receiving host (0: any free one)\n"
     "      --max-size SIZE refuse larger files, as 500M or 2G\n"
     "      --fsync         write each file to the disk before it gets its name\n"
+    "      --direct        read and write large files past the page cache\n"
     "      --buffers N     requests of 4 MiB in flight, 1 to 64 (8)\n"
     "  -P, --streams N     share the transfer among N connections, 1 to 16 (as many as\n"
     "                      the daemon's workers, the cores and the size suggest)\n"
@@ -139,6 +141,7 @@ enum {
     OPT_FILES_FROM,
     OPT_NUMERIC,
     OPT_MANIFEST,
+    OPT_DIRECT,
 };
 
 /* What both commands take. */
@@ -150,7 +153,7 @@ enum {
         {"address", required_argument, NULL, OPT_ADDRESS},                                         \
         {"port", required_argument, NULL, OPT_PORT},                                               \
         {"max-size", required_argument, NULL, OPT_MAX_SIZE},                                       \
-        {"fsync", no_argument, NULL, OPT_FSYNC},                                                   \
+        {"fsync", no_argument, NULL, OPT_FSYNC}, {"direct", no_argument, NULL, OPT_DIRECT},        \
         {"manifest", required_argument, NULL, OPT_MANIFEST},                                       \
         {"buffers", required_argument, NULL, OPT_BUFFERS},                                         \
         {"streams", required_argument, NULL, 'P'},                                                 \
@@ -333,6 +336,9 @@ static int cp_option(struct cp *c, char **argv, int opt)
         break;
     case OPT_FSYNC:
         n->fsync = true;
+        break;
+    case OPT_DIRECT:
+        n->direct = true;
         break;
     case OPT_GO_BACK_N:
         n->go_back_n = true;

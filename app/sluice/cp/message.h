@@ -70,9 +70,10 @@ enum message_flag {
     MESSAGE_FILES = 32768,   /* far sender that reports: it says FILE, too */
     MESSAGE_DELETE_BEFORE = 65536, /* sync, with DELETE: before anything is sent */
     MESSAGE_WHOLE_FILES = 262144,  /* sync: a changed file is sent whole */
+    MESSAGE_DIRECT = 524288,       /* the far end has large files go past the page cache */
     MESSAGE_SYNC_FLAGS = MESSAGE_DRY_RUN | MESSAGE_CHECKSUM | MESSAGE_DELETE | MESSAGE_ITEMIZE |
                          MESSAGE_DELETE_BEFORE | MESSAGE_WHOLE_FILES,
-    MESSAGE_FLAGS = 131071 | MESSAGE_WHOLE_FILES,
+    MESSAGE_FLAGS = 131071 | MESSAGE_WHOLE_FILES | MESSAGE_DIRECT,
 };
 
 struct message {

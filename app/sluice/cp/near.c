@@ -74,7 +74,8 @@ static int near_order(struct near *n, uint32_t flags, uint16_t service)
     const struct near_options *o = n->options;
     char *target[] = {(char *)(uintptr_t)o->target};
     struct far_order order = {
-        .start = {.flags = flags | near_sync_flags(o->sync) | (o->common.quiet ? MESSAGE_QUIET : 0),
+        .start = {.flags = flags | near_sync_flags(o->sync) |
+                           (o->common.quiet ? MESSAGE_QUIET : 0) | (o->direct ? MESSAGE_DIRECT : 0),
                   .buffers = o->buffers,
                   .streams = o->pull ? o->streams : 0,
                   .max_bytes = o->pull ? 0 : o->max_bytes,
@@ -136,6 +137,7 @@ static int near_push(struct near *n)
                                 .recursive = o->recursive,
                                 .go_back_n = o->go_back_n,
                                 .resume = o->resume,
+                                .direct = o->direct,
                                 .slots = o->buffers,
                                 .streams = o->streams,
                                 .allowance = o->allowance,
@@ -192,6 +194,7 @@ static int near_pull(struct near *n)
                                   .max_bytes = o->max_bytes,
                                   .keep_s = o->keep_s,
                                   .fsync = o->fsync,
+                                  .direct = o->direct,
                                   .overwrite = o->overwrite,
                                   .directory =
                                       o->n_sources > 1 || (len > 0 && o->target[len - 1] == '/'),

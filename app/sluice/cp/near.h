@@ -32,6 +32,7 @@ struct near_options {
     uint64_t max_bytes; /* of a file; 0: as the receiver decides */
     uint32_t keep_s;    /* how long the receiver keeps part files; 0: not at all */
     bool recursive, go_back_n, overwrite, fsync;
+    bool direct;                     /* both ends: large files go past the page cache */
     bool resume;                     /* the sender sends only what the receiver does not have */
     const struct sync_options *sync; /* NULL: this is no sync */
     const char *manifest;            /* path of the one to be written; NULL: none */

@@ -64,9 +64,10 @@ static const struct option longs[] = {
 void doctor_run(struct doctor *d)
 {
     static void (*const checks[])(struct doctor * d) = {
-        doctor_conf_read, doctor_config,  doctor_socket, doctor_hugepages, doctor_ports,
-        doctor_rights,    doctor_locking, doctor_clock,  doctor_cpus,      doctor_workers,
-        doctor_addresses, doctor_keys,    doctor_time,   doctor_security,  doctor_reach,
+        doctor_conf_read, doctor_config,   doctor_socket,    doctor_hugepages,
+        doctor_ports,     doctor_rights,   doctor_locking,   doctor_clock,
+        doctor_cpus,      doctor_workers,  doctor_addresses, doctor_keys,
+        doctor_time,      doctor_security, doctor_files,     doctor_reach,
     };
     size_t i;
 

@@ -118,6 +118,7 @@ void doctor_reach(struct doctor *d);
 /* doctor_machine.c */
 void doctor_hugepages(struct doctor *d);
 void doctor_clock(struct doctor *d);
+void doctor_files(struct doctor *d);
 void doctor_cpus(struct doctor *d);
 /* doctor_keys.c */
 void doctor_keys(struct doctor *d);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hugepages, the clock and the CPUs. See doctor.h. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sluice/doctor/doctor.h"
+#include "sluice/storage/ring.h"
 
 #define HUGE "/sys/kernel/mm/hugepages"
 
@@ -188,4 +190,25 @@ void doctor_cpus(struct doctor *d)
                     list_count(isolated),
                     d->conf.poll ? "poll" : "sleep when there is nothing to do");
     cpu_governor(d);
+}
+
+/* ---- files ------------------------------------------------------------------------------- */
+
+/* How --direct reads and writes files. Without io_uring it does so as well, only slower. */
+void doctor_files(struct doctor *d)
+{
+    long disabled = doctor_number(d, "/proc/sys/kernel/io_uring_disabled");
+    struct ring *r = NULL;
+    int err = disabled > 0 ? -EPERM : 0;
+
+    if (err == 0 && d->root[0] == 0)
+        r = ring_open(&err);
+    ring_close(r);
+    if (err == 0)
+        doctor_tell(d, "files", DOCTOR_GOOD, "--direct has several pieces under way, by io_uring");
+    else
+        doctor_tell(d, "files", DOCTOR_GOOD, "--direct moves one piece after the other: %s",
+                    err == -ENOSYS ? "no io_uring in this kernel, or in this build"
+                    : disabled > 0 ? "kernel.io_uring_disabled forbids io_uring"
+                                   : strerror(-err));
 }

@@ -3,6 +3,7 @@
 #include "sluice/storage/storage.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "sluice/attributes/fd_path.h"
 #include "sluice/storage/piece.h"
 #include "sluice/storage/ring.h"
 
@@ -270,11 +272,12 @@ static unsigned int storage_processors(void)
     return online < 1 ? 1 : (unsigned int)online;
 }
 
-struct storage *storage_create(unsigned int max_files)
+struct storage *storage_create(unsigned int max_files, bool direct)
 {
     unsigned int n = storage_processors() - 1;
     struct storage *s;
 
+    n = n == 0 && direct ? 1 : n;
     n = n < max_files ? n : max_files;
     if (n == 0)
         return NULL;
@@ -329,6 +332,14 @@ uint64_t storage_cpu_ns(const struct storage *s)
             ns += (uint64_t)t.tv_sec * CLOCK_NS_PER_S + (uint64_t)t.tv_nsec;
     }
     return ns;
+}
+
+int storage_direct(int fd, bool write)
+{
+    char path[FD_PATH_MAX];
+    int direct_fd = open(fd_path(path, fd), (write ? O_RDWR : O_RDONLY) | O_DIRECT | O_CLOEXEC);
+
+    return direct_fd < 0 ? -errno : direct_fd;
 }
 
 void storage_begin(struct storage_file *f, int fd, int direct_fd, struct digest *digest)

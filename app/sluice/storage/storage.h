@@ -64,9 +64,10 @@ struct storage_file {
 };
 
 /* Threads are started as they are needed, at most max_files, and at most one less than there are
- * processors for this process. NULL: there is one processor, or no memory; then the caller reads
- * and writes itself. */
-struct storage *storage_create(unsigned int max_files);
+ * processors for this process; with `direct`, one at least, which then waits for the disk instead
+ * of the caller. NULL: that is none, or there is no memory; then the caller reads and writes
+ * itself. */
+struct storage *storage_create(unsigned int max_files, bool direct);
 /* Ends the threads. No piece may be left. s may be NULL. */
 void storage_destroy(struct storage *s);
 /* Readable when storage_take() has something; -1 if s is NULL. */
@@ -74,6 +75,9 @@ int storage_fd(const struct storage *s);
 /* CPU time of all its threads, ns. */
 uint64_t storage_cpu_ns(const struct storage *s);
 
+/* Opens the file of fd once more, for direct I/O. Returns a descriptor or a negative errno;
+ * -EINVAL: the file system has none. */
+int storage_direct(int fd, bool write);
 /* Prepares a file, of which no piece is left. Its descriptors stay the caller's. */
 void storage_begin(struct storage_file *f, int fd, int direct_fd, struct digest *digest);
 /* Hands a piece over, with file, owner, data, offset, len_bytes and write set. 0, or -EAGAIN: no

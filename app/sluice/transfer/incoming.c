@@ -27,6 +27,7 @@ int incoming_init(struct incoming *in, struct sluice *session, struct destinatio
     in->destination = destination;
     in->slots = n_slots;
     buffers_init(&in->buffers, session, n_slots);
+    storage_begin(&in->behind, -1, -1, NULL);
     basis_init(&in->basis);
     return part_file_init(&in->part);
 }

@@ -81,6 +81,8 @@ struct incoming {
     struct storage *storage;    /* for incoming_behind.c; NULL: none. Set by receiver.c */
     struct storage_file behind; /* in->part, as it is written */
     uint64_t behind_bytes;      /* of it that were handed over */
+    bool direct;                /* large files go past the page cache; set by receiver.c */
+    bool refused;               /* a file system has no direct I/O, which was told */
     struct storage_piece pieces[BUFFERS_MAX]; /* of the request in each buffer */
     bool passed[BUFFERS_MAX]; /* the request in this buffer was read, and its piece not written */
     uint32_t n_passed;
@@ -191,8 +193,10 @@ void incoming_streams_close(struct incoming *in);
 
 /* ---- incoming_behind.c: pieces that are written behind this thread -------------------------- */
 
-/* in->part was opened. */
+/* in->part was opened, or could not be. */
 void incoming_behind_begin(struct incoming *in);
+/* All of in->part is written. */
+void incoming_behind_end(struct incoming *in);
 /* Whether this record's data, in the request at the head, are to be written behind. */
 bool incoming_behind_takes(const struct incoming *in, const struct record *r);
 /* Has them written, as part_file_write() does. */

@@ -8,26 +8,57 @@
  */
 #include "sluice/transfer/incoming.h"
 
-void incoming_behind_begin(struct incoming *in)
-{
-    storage_begin(&in->behind, in->part.fd, -1, in->part.digest);
-    in->behind_bytes = 0;
-}
+#include <errno.h>
+#include <unistd.h>
+
+#include "console/text.h"
+#include "sluice/say.h"
 
 /* A piece alone would be waited for at once. */
-static bool behind_pays(const struct incoming *in, uint32_t len_bytes)
+static bool behind_pays(const struct incoming *in)
 {
     const struct record *offer = &in->part.offer;
     bool several = (offer->flags & RECORD_SIZE_UNKNOWN) != 0 || offer->size > RECORD_DATA_MAX;
 
-    return in->storage != NULL && in->part.fd >= 0 && several && len_bytes >= STORAGE_PIECE_MIN;
+    return in->storage != NULL && in->part.fd >= 0 && several;
+}
+
+/* Says once that a file is not written directly. */
+static void behind_refused(struct incoming *in)
+{
+    char safe[512];
+
+    if (!in->refused && !in->quiet)
+        say_note("%s: its file system has no direct I/O: written through the page cache",
+                 text_safe(safe, sizeof safe, in->name));
+    in->refused = true;
+}
+
+void incoming_behind_begin(struct incoming *in)
+{
+    int fd = in->direct && behind_pays(in) ? storage_direct(in->part.fd, true) : -1;
+
+    if (fd == -EINVAL)
+        behind_refused(in);
+    storage_begin(&in->behind, in->part.fd, fd < 0 ? -1 : fd, in->part.digest);
+    in->behind_bytes = 0;
+}
+
+void incoming_behind_end(struct incoming *in)
+{
+    if (storage_refused(&in->behind))
+        behind_refused(in);
+    if (in->behind.direct_fd >= 0)
+        close(in->behind.direct_fd);
+    storage_begin(&in->behind, -1, -1, NULL);
+    in->behind_bytes = 0;
 }
 
 bool incoming_behind_takes(const struct incoming *in, const struct record *r)
 {
     const struct incoming *from = in->streams.reading != NULL ? in->streams.reading : in;
 
-    return r->type == RECORD_DATA && behind_pays(in, r->len_bytes) &&
+    return r->type == RECORD_DATA && behind_pays(in) && r->len_bytes >= STORAGE_PIECE_MIN &&
            !from->pieces[from->buffer[from->head]].busy;
 }
 
@@ -64,5 +95,5 @@ void incoming_behind_cancel(struct incoming *in)
 {
     storage_cancel(in->storage, &in->behind);
     in->part.at_bytes -= in->behind_bytes - in->behind.done_bytes;
-    in->behind_bytes = in->behind.done_bytes = 0;
+    incoming_behind_end(in);
 }

@@ -227,6 +227,7 @@ static int incoming_end_file(struct incoming *in, const struct record *r)
     in->in_file = in->telling = false;
     if (in->skipping)
         return 0;
+    incoming_behind_end(in);
     if (r->type == RECORD_DROP_FILE) {
         part_file_discard(&in->part);
         return incoming_result(in, RECORD_DROPPED, 0);

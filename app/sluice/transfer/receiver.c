@@ -123,6 +123,7 @@ static struct incoming *receiver_inlet(struct receiver *r)
     in->manifest = r->options->manifest;
     in->streams.most = receiver_streams(r);
     in->storage = r->storage;
+    in->direct = r->options->direct;
     r->senders[r->n_senders++] = in;
     return in;
 }
@@ -586,7 +587,7 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
         r->code = rates_open(&r->rates, o->common.rates);
     if (r->code == SAY_OK)
         r->code = loop_open(&r->loop, o->common.socket);
-    r->storage = storage_create(o->senders);
+    r->storage = storage_create(o->senders, o->direct);
     if (r->code == SAY_OK)
         receiver_open(r);
     limits_open(&r->limits, false, 0);

@@ -40,6 +40,7 @@ struct receiver_options {
     struct allowance_options allowance;
     uint32_t keep_s; /* how long part files of interrupted transfers are kept; 0: not at all */
     bool fsync, overwrite;
+    bool direct;                     /* large files go past the page cache */
     bool directory;                  /* the output must be a directory */
     const struct copy *copy;         /* NULL: this is no end of sluice cp */
     const struct sync_options *sync; /* NULL: this is no sync */

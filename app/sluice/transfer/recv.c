@@ -25,6 +25,7 @@ const char command_recv_help[] =
     "      --max-size SIZE refuse larger files, as 500M or 2G (the size of the file\n"
     "                      system; no limit for -o -)\n"
     "      --fsync         write each file to the disk before it gets its name\n"
+    "      --direct        write large files past the page cache\n"
     "      --keep-partial TIME  how long to keep what has come of a file when its sender\n"
     "                      is cut off, for send --resume: 10min, 24h (24h); 0: not\n"
     "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
@@ -54,6 +55,7 @@ enum {
     OPT_MAX_SIZE,
     OPT_KEEP,
     OPT_MANIFEST,
+    OPT_DIRECT,
 };
 
 static const struct option longs[] = {
@@ -68,6 +70,7 @@ static const struct option longs[] = {
     {"buffers", required_argument, NULL, OPT_BUFFERS},
     {"overwrite", no_argument, NULL, OPT_OVERWRITE},
     {"fsync", no_argument, NULL, OPT_FSYNC},
+    {"direct", no_argument, NULL, OPT_DIRECT},
     {"max-size", required_argument, NULL, OPT_MAX_SIZE},
     {"keep-partial", required_argument, NULL, OPT_KEEP},
     {"manifest", required_argument, NULL, OPT_MANIFEST},
@@ -113,6 +116,9 @@ static int recv_option(struct recv *v, char **argv, int opt)
         break;
     case OPT_FSYNC:
         o->fsync = true;
+        break;
+    case OPT_DIRECT:
+        o->direct = true;
         break;
     case OPTIONS_BWLIMIT:
     case OPTIONS_RATE:

@@ -24,6 +24,7 @@ const char command_send_help[] =
     "      --buffers N    requests of 4 MiB in flight, 1 to 64 (8)\n"
     "  -P, --streams N    share the transfer among N connections, 1 to 16 (as many as\n"
     "                     the daemon's workers, the cores and the size suggest)\n"
+    "      --direct       read large files past the page cache\n"
     "      --go-back-N    repair losses by go-back-N instead of selective repeat\n"
     "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
     "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
@@ -43,7 +44,15 @@ const char command_send_help[] =
 
 #define WAIT_MAX_NS (7ull * 24 * 3600 * CLOCK_NS_PER_S)
 
-enum { OPT_NAME = OPTIONS_OWN, OPT_RESUME, OPT_WAIT, OPT_BUFFERS, OPT_GO_BACK_N, OPT_MANIFEST };
+enum {
+    OPT_NAME = OPTIONS_OWN,
+    OPT_RESUME,
+    OPT_WAIT,
+    OPT_BUFFERS,
+    OPT_GO_BACK_N,
+    OPT_MANIFEST,
+    OPT_DIRECT
+};
 
 static const struct option longs[] = {
     OPTIONS_LONG,
@@ -55,6 +64,7 @@ static const struct option longs[] = {
     {"wait", required_argument, NULL, OPT_WAIT},
     {"buffers", required_argument, NULL, OPT_BUFFERS},
     {"streams", required_argument, NULL, 'P'},
+    {"direct", no_argument, NULL, OPT_DIRECT},
     {"go-back-N", no_argument, NULL, OPT_GO_BACK_N},
     {"manifest", required_argument, NULL, OPT_MANIFEST},
     {NULL, 0, NULL, 0},
@@ -102,6 +112,9 @@ static int send_options(struct sender_options *o, const char **manifest, int arg
             break;
         case OPT_MANIFEST:
             *manifest = optarg;
+            break;
+        case OPT_DIRECT:
+            o->direct = true;
             break;
         case OPT_GO_BACK_N:
             o->go_back_n = true;

@@ -315,7 +315,7 @@ int sender_run(struct sender *s, const struct sender_options *o)
         s->code = rates_open(&s->rates, o->common.rates);
     if (s->code == SAY_OK)
         s->code = loop_open(&s->loop, o->common.socket);
-    s->ahead.storage = storage_create(1);
+    s->ahead.storage = storage_create(1, o->direct);
     s->summary.start_ns = loop_now();
     if (s->code == SAY_OK)
         s->code = sender_open(s);

@@ -62,6 +62,7 @@ struct sender_options {
     const char *name; /* of standard input, at the receiver */
     bool recursive, go_back_n;
     bool resume;      /* sends only what the receiver does not have yet */
+    bool direct;      /* large files go past the page cache */
     uint32_t slots;   /* requests in flight */
     uint32_t streams; /* connections, at most RECORD_STREAMS_MAX; 0: as cores and size suggest */
     struct allowance_options allowance;
@@ -189,6 +190,7 @@ struct sender_ahead {
     bool on;                 /* in a run of data */
     bool failed;             /* the storage takes no more */
     int err;                 /* a negative errno that ended the run; 0: none */
+    bool refused;            /* a file system has no direct I/O, which was told */
     struct storage_file file;
     struct storage_piece pieces[SENDER_AHEAD]; /* a ring: `first` and the next ones, n pieces */
     int slots[SENDER_AHEAD];                   /* the buffer of each */

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sluice/transfer/sender.h"
 
@@ -18,6 +19,24 @@ bool sender_ahead_takes(const struct sender *s, uint64_t len_bytes)
     /* A piece alone would be waited for at once. */
     return s->ahead.storage != NULL && !s->ahead.failed && !s->source.stream &&
            len_bytes > RECORD_DATA_MAX;
+}
+
+/* Says once that a file is not read directly. */
+static void ahead_refused(struct sender *s)
+{
+    if (!s->ahead.refused && !s->options->common.quiet)
+        say_note("%s: its file system has no direct I/O: read through the page cache", s->current);
+    s->ahead.refused = true;
+}
+
+/* A descriptor for direct I/O; -1: none. */
+static int ahead_direct(struct sender *s)
+{
+    int fd = s->options->direct ? storage_direct(s->source.fd, false) : -1;
+
+    if (fd == -EINVAL)
+        ahead_refused(s);
+    return fd < 0 ? -1 : fd;
 }
 
 bool sender_ahead_begin(struct sender *s, uint64_t len_bytes)
@@ -34,7 +53,7 @@ bool sender_ahead_begin(struct sender *s, uint64_t len_bytes)
     a->first = a->n = 0;
     a->at_bytes = s->source.at_bytes;
     a->to_bytes = a->at_bytes + len_bytes;
-    storage_begin(&a->file, s->source.fd, -1, s->source.digest);
+    storage_begin(&a->file, s->source.fd, ahead_direct(s), s->source.digest);
     return true;
 }
 
@@ -95,6 +114,10 @@ void sender_ahead_end(struct sender *s)
     if (!a->on)
         return;
     storage_cancel(a->storage, &a->file);
+    if (storage_refused(&a->file))
+        ahead_refused(s);
+    if (a->file.direct_fd >= 0)
+        close(a->file.direct_fd);
     for (; a->n > 0; a->n--) {
         buffers_give(&s->buffers, (uint32_t)a->slots[a->first]);
         a->first = (a->first + 1) % SENDER_AHEAD;

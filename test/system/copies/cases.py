@@ -65,10 +65,10 @@ def noted(folder: str, name: str) -> str:
 
 
 def gone(pid: int) -> bool:
-    """Whether the process has ended."""
+    """Whether the process has ended, with all its threads: until then, its files are open."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
-            return re.search(r"\) [ZX] ", f.read()) is not None
+            return re.search(r"\) [ZX] ", f.read()) is not None and len(os.listdir(f"/proc/{pid}/task")) == 1
     except OSError:
         return True
 

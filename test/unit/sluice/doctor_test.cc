@@ -209,8 +209,8 @@ TEST(Doctor, AHealthyMachine)
         EXPECT_EQ(f.level, DOCTOR_GOOD) << f.check << ": " << f.text;
         EXPECT_STREQ(f.cure, "");
     }
-    for (const char *check :
-         {"socket", "hugepages", "ports", "locking", "clock", "cpus", "keys", "time", "security"})
+    for (const char *check : {"socket", "hugepages", "ports", "locking", "clock", "cpus", "keys",
+                              "time", "security", "files"})
         EXPECT_NE(said(all).find(std::string("0 ") + check + ": "), std::string::npos) << check;
     EXPECT_NE(said(all).find("1024 of 2048 MB are free"), std::string::npos) << said(all);
     for (const char *text :

@@ -216,7 +216,7 @@ class Behind : public testing::Test
   protected:
     void SetUp() override
     {
-        storage = storage_create(2);
+        storage = storage_create(2, true);
         if (storage == nullptr)
             GTEST_SKIP() << "one processor";
     }

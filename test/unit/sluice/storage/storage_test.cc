@@ -86,7 +86,7 @@ class Storage : public testing::TestWithParam<bool>
   protected:
     void SetUp() override
     {
-        storage = storage_create(4);
+        storage = storage_create(4, true);
         if (storage == nullptr)
             GTEST_SKIP() << "one processor";
     }
@@ -260,6 +260,25 @@ TEST_P(Storage, ThreadsTakeNoSignals)
 INSTANTIATE_TEST_SUITE_P(Of, Storage, testing::Bool(), [](const auto &i) {
     return std::string(i.param ? "DirectFiles" : "Files");
 });
+
+// A file system may say only when it is written to that it has no direct I/O.
+TEST_P(Storage, WhatIsRefusedDirectlyGoesThroughThePageCache)
+{
+    std::vector<std::unique_ptr<File>> files;
+    std::string content = content_large(rng, 3 * kPiece + 77);
+
+    files.push_back(std::make_unique<File>(path(0), content.size(), false));
+    std::copy(content.begin(), content.end(), files[0]->memory);
+    if (GetParam()) /* refuses what is written anywhere but at its beginning, or is long */
+        files[0]->file.direct_fd = open("/proc/self/setgroups", O_WRONLY | O_CLOEXEC);
+    files[0]->put(storage, true);
+    take_all(files);
+    files[0]->expect_digest(content);
+    EXPECT_TRUE(content_of(*files[0]) == content);
+    EXPECT_EQ(storage_refused(&files[0]->file), GetParam());
+    if (GetParam())
+        close(files[0]->file.direct_fd);
+}
 
 TEST(StorageRing, SeveralPiecesAreUnderWay)
 {
