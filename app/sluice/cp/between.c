@@ -171,11 +171,11 @@ static int between_name(struct between *b)
 static struct message_start between_start(const struct between *b)
 {
     const struct near_options *o = b->options;
-    struct message_start s = {.flags = near_sync_flags(o->sync) |
-                                       (o->recursive ? MESSAGE_RECURSIVE : 0) |
-                                       (o->common.quiet ? MESSAGE_QUIET : 0),
-                              .buffers = o->buffers,
-                              .attributes = o->sync != NULL ? (uint16_t)o->sync->attributes : 0};
+    struct message_start s = {
+        .flags = near_sync_flags(o->sync) | (o->recursive ? MESSAGE_RECURSIVE : 0) |
+                 (o->common.quiet ? MESSAGE_QUIET : 0) | (o->direct ? MESSAGE_DIRECT : 0),
+        .buffers = o->buffers,
+        .attributes = o->sync != NULL ? (uint16_t)o->sync->attributes : 0};
 
     memcpy(s.token, b->token, sizeof s.token);
     return s;

@@ -12,8 +12,8 @@
 #include "sluice/loop.h"
 #include "sluice/manifest/writer.h"
 #include "sluice/say.h"
+#include "sluice/sender/sender.h"
 #include "sluice/transfer/receiver.h"
-#include "sluice/transfer/sender.h"
 
 #define SENDERS 8 /* peers that the receiver hears at a time, of which one has the token */
 

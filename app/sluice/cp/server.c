@@ -19,8 +19,8 @@
 #include "sluice/cp/talk.h"
 #include "sluice/loop.h"
 #include "sluice/say.h"
+#include "sluice/sender/sender.h"
 #include "sluice/transfer/receiver.h"
-#include "sluice/transfer/sender.h"
 
 #define PATHS_MAX   65536
 #define PATHS_BYTES (4u << 20) /* in all: more than a command line holds */

@@ -49,8 +49,8 @@ __attribute__((format(printf, 3, 4))) static int map_fail(char *text, int status
 
 /* ---- quota ------------------------------------------------------------------------------ */
 
-/* A part of the total is left to root and the daemon's own user, so that whoever cares for the
- * daemon can look at it when users have taken the rest. */
+/* A part of the total is left to root and the daemon's own user, so that these can look at the
+ * daemon when users have taken the rest. */
 #define RESERVED_PART 16
 
 static int map_charge(struct sessions *s, struct session *x, uint64_t len_bytes, char *text)

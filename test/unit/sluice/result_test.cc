@@ -11,7 +11,7 @@
 
 extern "C" {
 #include "sluice/say.h"
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 }
 
 class Result : public testing::Test

@@ -8,7 +8,7 @@
 #include "unit/sluice/folder.h"
 
 extern "C" {
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 }
 
 namespace

@@ -13,7 +13,7 @@
 
 extern "C" {
 #include "sluice/transfer/incoming.h"
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 }
 
 namespace

@@ -8,7 +8,7 @@
 #include "console/text.h"
 #include "sluice/report/json_lines.h"
 #include "sluice/say.h"
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 bool sender_expect(struct sender *s, const char *name, bool directory)
 {

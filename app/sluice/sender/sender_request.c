@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The request that is being filled. See sender.h. */
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 void sender_flush(struct sender *s)
 {

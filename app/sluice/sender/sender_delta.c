@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "sluice/delta/rolling.h"
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 #define AHEAD_BYTES   (1u << 20)   /* read beyond what is needed now */
 #define LITERAL_BYTES (256u << 10) /* looked at, and sent, at a time of what is not found */

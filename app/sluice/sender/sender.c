@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A sender of files: its connection and its loop. */
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 bool sender_ahead_takes(const struct sender *s, uint64_t len_bytes)
 {

@@ -11,7 +11,7 @@
 
 #include "sluice/files/name.h"
 #include "sluice/files/part_name.h"
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 /* What has such a name is never sent. */
 static bool names_is_part(const char *name)

@@ -16,7 +16,7 @@
 #include "console/text.h"
 #include "sluice/files/name.h"
 #include "sluice/say.h"
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 void sender_file_failed(struct sender *s, const char *path, const char *cause, const char *cure)
 {

@@ -8,7 +8,7 @@
 
 #include "console/text.h"
 #include "sluice/say.h"
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 static bool rules_leave_out(void *context, const char *name, bool directory)
 {

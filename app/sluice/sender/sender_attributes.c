@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 uint32_t sender_attributes_room(const struct sender *s)
 {

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "sluice/files/name.h"
 #include "sluice/say.h"
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 const char command_send_help[] =
     "usage: sluice send [OPTION...] FILE|DIR|- [...] HOST[:PORT]\n"

@@ -11,7 +11,7 @@
 #include "sluice/files/name.h"
 #include "sluice/files/part_name.h"
 #include "sluice/say.h"
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 #define STREAM_MIN  (64u << 10)  /* bytes; a stream is read only into a request with so much room */
 #define FLUSH_EARLY (256u << 10) /* with nothing in flight, send a request from this size on */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "sluice/say.h"
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 /* A connection begins with memory that is not there yet, and a grant that is not known. It pays if
  * so many times its requests in flight are to be sent on it. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/transfer/sender.h"
+#include "sluice/sender/sender.h"
 
 /* Of files about which the receiver was asked, and which wait for its answer or have its list.
  * While more wait, no other one is asked about, so that it does not read for the list of a distant
