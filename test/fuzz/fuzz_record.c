@@ -364,7 +364,7 @@ static void record_fill(struct record *r, uint8_t *data)
             r->flags = r->mode & 1
                            ? RECORD_SIZE_UNKNOWN
                            : (r->mode & 2 ? RECORD_RESUME : 0) | (r->mode & 8 ? RECORD_COPIES : 0) |
-                                 (r->mode & 32 ? RECORD_SOLID : 0);
+                                 (r->mode & 16 ? RECORD_SOLID : 0);
         r->size = r->flags == RECORD_SIZE_UNKNOWN ? 0 : input_number(in);
         return;
     case RECORD_LINK:
