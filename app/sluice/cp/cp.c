@@ -28,6 +28,7 @@ const char command_cp_help[] =
     "hosts, and need not run here if both are others.\n"
     "\n"
     "  -r, --recursive     copy directories with their contents\n"
+    "  -p, --preserve      keep modes and times, which is done without it, too\n"
     "      --overwrite     replace existing files (by default they are kept, and the\n"
     "                      exit status is 5 or 6)\n"
     "      --resume        send only what DST does not have yet, as after a cut\n"
@@ -43,8 +44,7 @@ const char command_cp_help[] =
     "      --fsync         write each file to the disk before it gets its name\n"
     "      --direct        read and write large files past the page cache\n"
     "      --buffers N     requests of 4 MiB in flight, 1 to 64 (8)\n"
-    "  -P, --streams N     share the transfer among N connections, 1 to 16 (as many as\n"
-    "                      the daemon's workers, the cores and the size suggest)\n"
+    "  -P, --streams N     use N connections, 1 to 16 (by workers, cores and size)\n"
     "      --go-back-N     repair losses by go-back-N instead of selective repeat\n"
     "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
     "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
@@ -75,6 +75,7 @@ const char command_sync_help[] =
     "  -c, --checksum      compare contents, not sizes and times\n"
     "  -W, --whole-file    send a changed file whole, without looking for what of it\n"
     "                      DST has already\n"
+    "  -r, --recursive     done without it, too, as are -l, -p and -t of rsync\n"
     "  -a, --archive       keep owners and groups: -o and -g\n"
     "  -o, --owner         keep owners, by name (only root gives files away)\n"
     "  -g, --group         keep groups, by name\n"
@@ -100,8 +101,7 @@ const char command_sync_help[] =
     "      --fsync         write each file to the disk before it gets its name\n"
     "      --direct        read and write large files past the page cache\n"
     "      --buffers N     requests of 4 MiB in flight, 1 to 64 (8)\n"
-    "  -P, --streams N     share the transfer among N connections, 1 to 16 (as many as\n"
-    "                      the daemon's workers, the cores and the size suggest)\n"
+    "  -P, --streams N     use N connections, 1 to 16 (by workers, cores and size)\n"
     "      --go-back-N     repair losses by go-back-N instead of selective repeat\n"
     "      --bwlimit RATE  move at most this much: 500Mbit, 60MB/s (0: no limit)\n"
     "      --rate CALENDAR  by time of day: '80% until 08:00, then 10%' of the port\n"
@@ -167,6 +167,7 @@ static const struct option sync_longs[] = {
     {"itemize", no_argument, NULL, 'i'},
     {"checksum", no_argument, NULL, 'c'},
     {"whole-file", no_argument, NULL, 'W'},
+    {"recursive", no_argument, NULL, 'r'},
     {"archive", no_argument, NULL, 'a'},
     {"owner", no_argument, NULL, 'o'},
     {"group", no_argument, NULL, 'g'},
@@ -187,6 +188,7 @@ static const struct option sync_longs[] = {
 static const struct option cp_longs[] = {
     BOTH,
     {"recursive", no_argument, NULL, 'r'},
+    {"preserve", no_argument, NULL, 'p'},
     {"overwrite", no_argument, NULL, OPT_OVERWRITE},
     {"resume", no_argument, NULL, OPT_RESUME},
     {"name", required_argument, NULL, OPT_NAME},
@@ -289,6 +291,10 @@ static bool cp_flag(struct cp *c, int opt)
     case 'r':
         c->near.recursive = true;
         return true;
+    case 'l':
+    case 'p':
+    case 't':
+        return true; /* it is always done */
     case OPT_OVERWRITE:
         c->near.overwrite = true;
         return true;
@@ -353,6 +359,9 @@ static int cp_option(struct cp *c, char **argv, int opt)
     case OPT_BUFFERS:
         code = options_number("--buffers", 1, BUFFERS_MAX, &value);
         n->buffers = (uint32_t)value;
+        break;
+    case 'z':
+        code = options_wrong(c->command, "-z: nothing is compressed on the way; leave it out");
         break;
     case 'P':
         code = options_number("--streams", 1, RECORD_STREAMS_MAX, &value);
@@ -489,7 +498,7 @@ static int cp_needs_end(const struct cp *c)
 static int cp_options(struct cp *c, int argc, char **argv)
 {
     bool sync = c->near.sync != NULL;
-    const char *shorts = sync ? ":niacWe:ogHAXP:qvh" : ":re:P:qvh";
+    const char *shorts = sync ? ":niacWe:ogHAXrlptzP:qvh" : ":rpe:P:qvh";
     int opt, code;
 
     while ((opt = getopt_long(argc, argv, shorts, sync ? sync_longs : cp_longs, NULL)) != -1) {

@@ -16,7 +16,7 @@ def one_file(folder: str) -> None:
     target, back = os.path.join(home(folder), "in"), os.path.join(folder, "back")
     os.mkdir(target)
     os.mkdir(back)
-    copy(folder, path, "me@far:in")
+    copy(folder, "-p", path, "me@far:in")
     copy(folder, "me@far:in/f", back)
     for there in (target, back):
         assert same_file(path, os.path.join(there, "f"))

@@ -139,7 +139,7 @@ def operands(folder: str) -> None:
     source, _ = _folders(folder)
     make(source, "f", b"1")
     os.symlink("src", os.path.join(folder, "link"))
-    synced(folder, source + "/", "me@far:in/contents")  # made, as it is missing
+    synced(folder, "-rlpt", source + "/", "me@far:in/contents")  # made, as it is missing
     synced(folder, source, "me@far:in")
     synced(folder, os.path.join(folder, "link"), "me@far:in")
     synced(folder, os.path.join(folder, "link") + "/", "me@far:in/followed")
@@ -158,6 +158,7 @@ def operands(folder: str) -> None:
     sync(folder, "-", "me@far:in").expect(USAGE, "sync: ", "./-")
     sync(folder, source, os.path.join(folder, "x")).expect(USAGE, "sync: ", "rsync(1)")
     sync(folder, "--resume", source, "me@far:in").expect(USAGE, "--resume")
+    sync(folder, "-avz", source, "me@far:in").expect(USAGE, "nothing is compressed")
 
 
 @case("the first of two sources that have a name counts")
