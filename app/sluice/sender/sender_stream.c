@@ -128,11 +128,11 @@ bool sender_streams_heard(struct sender *s, const struct record *r, const char *
 static uint32_t streams_part(const struct sender *s)
 {
     const struct sender_streams *m = &s->streams;
-    uint32_t i, n = m->heard ? 0 : m->wanted;
+    uint32_t i, n = m->heard ? 1 : m->wanted; /* with the first one */
 
-    for (i = 0; i < m->n && m->heard; i++)
+    for (i = 1; i < m->n && m->heard; i++)
         n += m->list[i].conn != NULL;
-    return (s->buffers.most + n - 1) / n;
+    return n == 0 ? 0 : (s->buffers.most + n - 1) / n;
 }
 
 struct sender_stream *sender_streams_choose(struct sender *s)
@@ -211,7 +211,7 @@ void sender_streams_limit(struct sender *s, uint64_t rate_Bps)
 
     for (i = 0; i < m->n; i++)
         n += m->list[i].open;
-    part = rate_Bps == 0 ? 0 : rate_Bps / n;
+    part = n == 0 ? 0 : rate_Bps / n;
     for (i = 0; i < m->n; i++) {
         struct sender_stream *t = &m->list[i];
         int err = 0;

@@ -83,7 +83,9 @@ static uint32_t receiver_streams(const struct receiver *r)
     uint64_t count = r->count != 0 ? r->count : UINT64_MAX;
     uint32_t senders = count < r->options->senders ? (uint32_t)count : r->options->senders;
     uint32_t others = 2 * senders + sluice_channels(r->loop.session); /* with those not served */
-    uint32_t more = others < RECEIVER_INCOMING_MAX ? (RECEIVER_INCOMING_MAX - others) / senders : 0;
+    uint32_t more = senders > 0 && others < RECEIVER_INCOMING_MAX
+                        ? (RECEIVER_INCOMING_MAX - others) / senders
+                        : 0;
 
     return more + 1 < RECORD_STREAMS_MAX ? more + 1 : RECORD_STREAMS_MAX;
 }
@@ -135,7 +137,7 @@ static void receiver_accept(struct receiver *r)
     uint32_t channel, channels = sluice_channels(r->loop.session);
     uint32_t most = r->options->senders, serving = receiver_peers(r, true);
     uint32_t others = receiver_peers(r, false), expects = receiver_expects(r);
-    uint32_t each = expects < channels ? 1 : (expects + channels - 1) / channels;
+    uint32_t each = channels == 0 ? 0 : 1 + (expects > 0 ? (expects - 1) / channels : 0);
 
     if ((serving >= most && expects == 0) || others >= most + channels + expects)
         return;
