@@ -8,6 +8,8 @@
 #ifdef HAVE_LIBURING
 #include <liburing.h>
 
+#include "base/check.h"
+
 struct ring {
     struct io_uring uring;
     bool broken; /* an entry could not be submitted, and must not be later */
@@ -63,8 +65,7 @@ int64_t ring_wait(struct ring *r, uint32_t slot)
 
         if (err == -EINTR || err == -EAGAIN)
             continue;
-        if (err < 0)
-            return err;
+        CHECK(err == 0); /* else the kernel would go on using the memory */
         r->done[c->user_data] = true;
         r->result[c->user_data] = c->res;
         io_uring_cqe_seen(&r->uring, c);

@@ -125,12 +125,15 @@ static void storage_undo(struct storage *s, const struct storage_file *f)
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-/* Whether another piece of the file is begun before the oldest one is done. */
+/* Whether another piece of the file is begun before the oldest one is done. Nothing begins behind a
+ * piece that goes through the page cache: it is hashed only at its end. */
 static bool batch_room(const struct batch *b)
 {
     const struct storage_file *f = b->file;
     bool several = f->direct_fd >= 0 && b->ring != NULL && !storage_refused(f);
 
+    if (b->n > 0 && b->direct[(b->head + b->n - 1) % RING_DEPTH] == 0)
+        return false;
     return b->n < (several ? RING_DEPTH : 1) && f->first != NULL;
 }
 

@@ -280,6 +280,40 @@ TEST_P(Storage, WhatIsRefusedDirectlyGoesThroughThePageCache)
         close(files[0]->file.direct_fd);
 }
 
+/* Data of several records in one request are not aligned, and such a piece is hashed last. */
+TEST_P(Storage, TheHashIsInOrderWhateverGoesPastTheCache)
+{
+    constexpr uint32_t kPart = 64 << 10, kParts = 16;
+    std::mt19937_64 rng{test_seed()};
+    std::string content = content_large(rng, kPart * kParts),
+                shifted = std::string(64, 0) + content;
+
+    for (int run = 0; run < 40; run++) {
+        std::vector<std::unique_ptr<File>> files;
+
+        files.push_back(std::make_unique<File>(path(run), content.size(), GetParam()));
+        File &f = *files[0];
+        std::copy(content.begin(), content.end(), f.memory);
+        f.pieces.resize(kParts);
+        for (uint32_t i = 0; i < kParts; i++) {
+            bool aligned = rng() % 2 == 0;
+            uint8_t *data = aligned ? f.memory : (uint8_t *)shifted.data() + 64;
+
+            f.pieces[i] = {};
+            f.pieces[i].file = &f.file;
+            f.pieces[i].owner = &f;
+            f.pieces[i].offset = i * kPart;
+            f.pieces[i].data = data + i * kPart;
+            f.pieces[i].len_bytes = kPart;
+            f.pieces[i].write = true;
+            ASSERT_EQ(storage_put(storage, &f.pieces[i]), 0);
+        }
+        take_all(files);
+        f.expect_digest(content);
+        EXPECT_TRUE(content_of(f) == content);
+    }
+}
+
 TEST(StorageRing, SeveralPiecesAreUnderWay)
 {
     std::mt19937_64 rng{test_seed()};
