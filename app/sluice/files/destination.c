@@ -4,17 +4,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "console/text.h"
 #include "sluice/loop.h"
 #include "sluice/say.h"
 
-#define READER_NS 50000000u /* between two looks for the reader of a pipe */
+#define READER_NS  50000000u    /* between two looks for the reader of a pipe */
+#define ROOM_BYTES (256u << 20) /* are kept ahead of what has come, at most */
+#define ROOM_PAGE  4096u
+#define BLOCK      512u /* what st_blocks counts */
 
 static int destination_failed(const char *path, int err, const char *cure)
 {
@@ -165,4 +170,47 @@ void destination_close(struct destination *k)
     if (k->stream_fd > STDERR_FILENO)
         close(k->stream_fd);
     k->dir_fd = k->stream_fd = -1;
+}
+
+int destination_room(int fd, uint64_t have, uint64_t size, uint64_t *room_bytes)
+{
+    uint64_t need = size - have, held;
+    struct statfs fs;
+    struct stat st;
+    bool memory;
+
+    *room_bytes = DESTINATION_NO_ROOM;
+    if (fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
+        return 0;
+    memory = fs.f_type == TMPFS_MAGIC;  /* it would fill its pages twice */
+    if (fs.f_type == BTRFS_SUPER_MAGIC) /* it would not compress the file */
+        return 0;
+    /* Some file systems cannot keep room: glibc's posix_fallocate() would write zeros there. */
+    if (!memory && fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)have, ROOM_PAGE) < 0)
+        return errno == ENOSPC || errno == EDQUOT ? -errno : 0;
+    /* A receiver that was killed may have left more room than bytes. */
+    held = (uint64_t)st.st_blocks * BLOCK;
+    held = held > have ? held - have : 0;
+    need = need > held ? need - held : 0;
+    /* A tmpfs without blocks has no limit, and the last ones of a disk are root's. */
+    if (fs.f_blocks != 0 &&
+        need / (uint64_t)fs.f_bsize > (geteuid() == 0 ? fs.f_bfree : fs.f_bavail))
+        return -ENOSPC;
+    if (!memory)
+        *room_bytes = have;
+    return 0;
+}
+
+void destination_room_keep(int fd, uint64_t at, uint64_t size, uint64_t *room_bytes)
+{
+    uint64_t n;
+
+    if (*room_bytes == DESTINATION_NO_ROOM || *room_bytes >= size ||
+        *room_bytes > at + ROOM_BYTES / 2)
+        return;
+    n = size - *room_bytes < ROOM_BYTES ? size - *room_bytes : ROOM_BYTES;
+    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)*room_bytes, (off_t)n) == 0)
+        *room_bytes += n;
+    else
+        *room_bytes = size; /* writing says what is wrong */
 }

@@ -52,6 +52,15 @@ int destination_open(struct destination *k, const char *path, bool overwrite);
 int destination_open_tree(struct destination *k, const char *path, bool dry_run);
 void destination_close(struct destination *k);
 
+/* Looks whether the file system has room for a file of `size` bytes without holes, of which the
+ * first `have` are there, so that a full disk is known before anything is sent. *room_bytes: up to
+ * where room is kept, for destination_room_keep(). 0, -ENOSPC or -EDQUOT. */
+#define DESTINATION_NO_ROOM UINT64_MAX /* none is kept here */
+int destination_room(int fd, uint64_t have, uint64_t size, uint64_t *room_bytes);
+/* Has the disk keep room for what follows byte `at`, so that the file lies in few places; only some
+ * of it, since its sender may send nothing. */
+void destination_room_keep(int fd, uint64_t at, uint64_t size, uint64_t *room_bytes);
+
 /* The umask. It can only be read by setting it, which is safe while there is one thread. */
 mode_t destination_umask(void);
 

@@ -8,9 +8,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -121,40 +119,20 @@ static uint64_t part_file_left(const struct part_file *p)
                                                                            : 0;
 }
 
-/* Whether the file system can keep room without writing there: a page is tried. */
-static bool part_file_keeps_room(const struct part_file *p, const struct statfs *fs, uint64_t at)
-{
-    /* btrfs would not compress the file, and tmpfs would fill its pages twice. */
-    return fs->f_type != BTRFS_SUPER_MAGIC && fs->f_type != TMPFS_MAGIC &&
-           fallocate(p->fd, FALLOC_FL_KEEP_SIZE, (off_t)at, PAGE_BYTES) == 0;
-}
-
-/* Has the disk keep room for a file without holes, so that a full one is known before anything is
- * sent, and the file lies in few places. What comes of the basis may be a hole. (glibc's
- * posix_fallocate() would write zeros where the file system cannot.) What is free is compared
- * first: some file systems would take all of it, from everybody, before they refuse. Returns 0 or a
- * negative errno. */
+/* Looks whether there is room for a file without holes, and has the disk keep some of it. What
+ * comes of the basis may be a hole. 0 or a negative errno. */
 static int part_file_reserve(struct part_file *p)
 {
-    uint64_t have = part_file_left(p), need, blocks;
-    struct statfs fs;
+    uint64_t have = part_file_left(p);
+    int err;
 
-    p->reserved = false;
+    p->room_bytes = DESTINATION_NO_ROOM;
     if ((p->offer.flags & RECORD_SOLID) == 0 || (p->offer.flags & RECORD_COPIES) != 0 ||
-        p->offer.size < RECORD_CHUNK_BYTES || have >= p->offer.size || fstatfs(p->fd, &fs) < 0)
+        p->offer.size < RECORD_CHUNK_BYTES || have >= p->offer.size)
         return 0;
-    need = p->offer.size - have;
-    p->reserved = part_file_keeps_room(p, &fs, have);
-    if (!p->reserved && fs.f_type != TMPFS_MAGIC)
-        return 0;
-    blocks = need / (uint64_t)fs.f_bsize;
-    /* A tmpfs without blocks has no limit, and the last ones of a disk are root's. */
-    if (fs.f_blocks != 0 && blocks > (geteuid() == 0 ? fs.f_bfree : fs.f_bavail))
-        return -ENOSPC;
-    if (!p->reserved || blocks > fs.f_bavail ||
-        fallocate(p->fd, FALLOC_FL_KEEP_SIZE, (off_t)have, (off_t)need) == 0)
-        return 0;
-    return errno == ENOSPC || errno == EDQUOT ? -errno : 0;
+    err = destination_room(p->fd, have, p->offer.size, &p->room_bytes);
+    destination_room_keep(p->fd, have, p->offer.size, &p->room_bytes);
+    return err;
 }
 
 /* Gives room behind what has come free again. */
@@ -162,7 +140,7 @@ static void part_file_release(const struct part_file *p)
 {
     struct stat st;
 
-    if (p->reserved && fstat(p->fd, &st) == 0)
+    if (p->room_bytes != DESTINATION_NO_ROOM && fstat(p->fd, &st) == 0)
         (void)!ftruncate(p->fd, st.st_size);
 }
 
@@ -472,7 +450,7 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
     }
     p->open = true;
     if (full < 0) {
-        part_file_discard(p);
+        part_file_leave(p); /* what an interrupted transfer has left may have room later */
         snprintf(what, sizeof what, "no room for its %" PRIu64 " bytes", offer->size);
         return part_file_failed(p, what, -full);
     }
@@ -524,6 +502,7 @@ enum record_code part_file_write(struct part_file *p, const uint8_t *data, uint3
         digest_update(p->digest, data, n);
         err = part_file_put(p, data, n);
     }
+    destination_room_keep(p->fd, p->at_bytes, p->offer.size, &p->room_bytes);
     if (err == -EPIPE) {
         snprintf(p->why, sizeof p->why, "its reader has gone");
         return RECORD_IO;
@@ -536,6 +515,7 @@ enum record_code part_file_pass(struct part_file *p, uint32_t len_bytes)
     if (part_file_fits(p, p->at_bytes + len_bytes) != RECORD_OK)
         return RECORD_TOO_LARGE;
     p->at_bytes += len_bytes;
+    destination_room_keep(p->fd, p->at_bytes, p->offer.size, &p->room_bytes);
     return RECORD_OK;
 }
 

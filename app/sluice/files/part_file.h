@@ -46,7 +46,7 @@ struct part_file {
     uint64_t hole_bytes; /* bytes before at_bytes that are holes */
     uint64_t kept_bytes; /* bytes before at_bytes that were there already */
     uint64_t part_bytes; /* what the part file had at the beginning, in whole chunks */
-    bool reserved;       /* the disk may keep room for all of it */
+    uint64_t room_bytes; /* destination_room() */
     int basis_fd;        /* the file that has the name, if pieces are copied from it; -1: none */
     struct stat before;  /* what had the name, with destination->sync */
     bool there;          /* something had */

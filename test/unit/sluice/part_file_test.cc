@@ -98,7 +98,8 @@ TEST_F(Part, RoomIsKeptForAFileWithoutHoles)
             part_file_discard(&part);
             continue;
         }
-        if (!part.reserved || fallocate(part.fd, FALLOC_FL_KEEP_SIZE, 0, 4096) < 0)
+        if (part.room_bytes == DESTINATION_NO_ROOM ||
+            fallocate(part.fd, FALLOC_FL_KEEP_SIZE, 0, 4096) < 0)
             GTEST_SKIP() << "no file system that keeps room";
         ASSERT_EQ(fstat(part.fd, &st), 0);
         EXPECT_GE(st.st_blocks * 512, (blkcnt_t)offer.size);
@@ -128,6 +129,34 @@ TEST_F(Part, AFileThatHasNoRoomIsRefusedAtOnce)
     EXPECT_STREQ(part.why, "no room for its 4398046511104 bytes: No space left on device");
     EXPECT_FALSE(part.open);
     EXPECT_EQ(folder.count(), 0u);
+}
+
+// A sender that names a large file and sends nothing has little of the disk. What a killed receiver
+// has left counts as room that is there.
+TEST_F(Part, RoomIsKeptLittleByLittle)
+{
+    struct stat st;
+    uint64_t room;
+    int fd = open(folder.at("f").c_str(), O_RDWR | O_CREAT, 0600);
+    const uint64_t size = 3ull << 30;
+
+    ASSERT_GE(fd, 0);
+    if (destination_room(fd, 0, size, &room) != 0 || room == DESTINATION_NO_ROOM)
+        GTEST_SKIP() << "no file system that keeps room, or no room";
+    destination_room_keep(fd, 0, size, &room);
+    ASSERT_EQ(fstat(fd, &st), 0);
+    EXPECT_LE(st.st_blocks * 512, 257 << 20);
+    EXPECT_EQ(room, 256u << 20);
+    destination_room_keep(fd, 100 << 20, size, &room);
+    EXPECT_EQ(room, 256u << 20);
+    destination_room_keep(fd, 129 << 20, size, &room);
+    EXPECT_EQ(room, 512u << 20);
+    struct statfs fs;
+    ASSERT_EQ(fstatfs(fd, &fs), 0);
+    uint64_t free_bytes = (uint64_t)fs.f_bfree * (uint64_t)fs.f_bsize, held = 512u << 20;
+    EXPECT_EQ(destination_room(fd, 0, free_bytes + held / 2, &room), 0);
+    EXPECT_EQ(destination_room(fd, 0, free_bytes + 2 * held, &room), -ENOSPC);
+    close(fd);
 }
 
 TEST_F(Part, SeveralPieces)
