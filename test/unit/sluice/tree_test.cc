@@ -7,7 +7,26 @@
 #include "unit/sluice/folder.h"
 
 extern "C" {
+#include <dirent.h>
+
 #include "sluice/files/tree.h"
+
+struct dirent *__wrap_readdir64(DIR *dir);
+struct dirent *__real_readdir64(DIR *dir);
+}
+
+static int good_names =
+    -1; // of a disk: it fails after so many; -1: never. (readdir() is readdir64())
+
+struct dirent *__wrap_readdir64(DIR *dir)
+{
+    if (good_names < 0)
+        return __real_readdir64(dir);
+    if (good_names-- > 0)
+        return __real_readdir64(dir);
+    good_names = -1;
+    errno = EIO;
+    return nullptr;
 }
 
 constexpr char KINDS[] = "FDELSX"; // enum tree_kind
@@ -199,6 +218,43 @@ TEST(Tree, Base)
 }
 
 /* The tree is closed before, during and after the walk. */
+// The content of a directory that fails in the midst is not known: it must not pass for a short
+// one.
+TEST(Tree, ADiskThatFailsIsSeen)
+{
+    for (int good = 0; good < 6; good++) {
+        Folder f;
+
+        make(f);
+        good_names = good;
+        EXPECT_EQ(walk(f.at("t")), Names{"X t"}) << good;
+        EXPECT_EQ(good_names, -1);
+        EXPECT_EQ(walk(f.at("t")).size(), 7u);
+    }
+}
+
+// Whatever becomes of a directory while the tree is walked, no link is followed.
+TEST(Tree, ADirectoryThatBecomesALinkIsNotFollowed)
+{
+    Folder f;
+    struct tree_entry e;
+    std::vector<std::string> seen;
+
+    make(f);
+    struct tree *t = tree_open(f.at("t").c_str(), as_sync());
+    ASSERT_NE(t, nullptr);
+    while (tree_next(t, &e)) {
+        seen.push_back(std::string(1, KINDS[e.kind]) + " " + e.name);
+        if (seen.back() == "E t/b") {
+            ASSERT_EQ(rename(f.at("t/b").c_str(), f.at("hidden").c_str()), 0);
+            ASSERT_EQ(symlink("../hidden", f.at("t/b").c_str()), 0);
+        }
+    }
+    tree_close(t);
+    EXPECT_EQ(seen,
+              (Names{"E t", "F t/a", "E t/b", "X t/b", "E t/empty", "D t/empty", "F t/z", "D t"}));
+}
+
 TEST(Tree, ClosedEarly)
 {
     Folder f;
