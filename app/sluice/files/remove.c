@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sluice/files/listing.h"
+#include "sluice/loop.h"
 
 char *remove_join(const char *path, const char *name)
 {
@@ -19,6 +20,15 @@ char *remove_join(const char *path, const char *name)
     if (out != NULL)
         snprintf(out, len, "%s%s%s", path, path[0] != 0 ? "/" : "", name);
     return out;
+}
+
+bool remove_stops(void)
+{
+    struct loop none = {.fd = -1};
+
+    if (loop_code() == 0)
+        loop_wait(&none, -1, 0);
+    return loop_code() != 0;
 }
 
 int remove_open(int dir_fd, const char *base, bool change, struct stat *st)
@@ -73,7 +83,7 @@ static int remove_content(const struct remove_rules *rules, int dir_fd, const ch
     struct listing names = {0};
     struct stat st;
     size_t i;
-    int err = remove_mounted(dir_fd, base), fd;
+    int err = remove_stops() ? -EINTR : remove_mounted(dir_fd, base), fd;
 
     if (err < 0)
         return err;
@@ -81,12 +91,12 @@ static int remove_content(const struct remove_rules *rules, int dir_fd, const ch
     if (fd < 0)
         return fd;
     err = listing_read(&names, fd);
-    for (i = 0; i < names.n; i++) {
+    for (i = 0; i < names.n && err != -EINTR; i++) {
         char *below = remove_join(path, names.names[i]);
         int e = below == NULL ? -ENOMEM : remove_entry(rules, fd, names.names[i], below);
 
         /* What cannot be removed counts more than what is to stay. */
-        if (e < 0 && (err == 0 || err == -ENOTEMPTY))
+        if (e < 0 && (err == 0 || err == -ENOTEMPTY || e == -EINTR))
             err = e;
         free(below);
     }
@@ -101,6 +111,8 @@ int remove_entry(const struct remove_rules *rules, int dir_fd, const char *base,
     int err = 0;
     bool directory;
 
+    if (loop_code() != 0)
+        return -EINTR;
     if (fstatat(dir_fd, base, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : -errno;
     directory = S_ISDIR(st.st_mode);

@@ -21,7 +21,8 @@ struct remove_rules {
 };
 
 /* Removes what has the name `base` in dir_fd; path: its name for `rules`. Returns 0; -ENOTEMPTY:
- * something in it stays; -EXDEV: something is mounted there; another negative errno. */
+ * something in it stays; -EXDEV: something is mounted there; -EINTR: something asked to stop, and
+ * not all was removed; another negative errno. */
 int remove_entry(const struct remove_rules *rules, int dir_fd, const char *base, const char *path);
 
 /* Removes a directory that is in the way of something else, and says so of what is in it; without
@@ -34,6 +35,8 @@ int remove_directory(const struct remove_rules *rules, int dir_fd, const char *b
 int remove_foresee(const struct remove_rules *rules, int dir_fd, const char *base, const char *path,
                    const struct stat *st);
 
+/* Whether something asked to stop: a signal, or the other end of a copy, which is heard here. */
+bool remove_stops(void);
 /* Opens a directory, and, with `change`, lets its owner, if that is this user, write to it. *st is
  * set to what it was. Returns the descriptor or a negative errno. */
 int remove_open(int dir_fd, const char *base, bool change, struct stat *st);

@@ -124,8 +124,9 @@ struct sender_walk {
 struct sender_names {
     struct tree *tree; /* of options->paths[path]; NULL: it is not open */
     int path;
-    bool over;   /* NAMED was added */
-    bool unread; /* not all can be read */
+    bool over;      /* NAMED was added */
+    bool unread;    /* not all can be read */
+    char what[256]; /* the first that cannot, for people */
 };
 
 struct sender_resume {
@@ -362,6 +363,9 @@ static inline bool sender_names_due(const struct sender *s)
 }
 /* Tells the next one, or that all were told. The caller has made room for a record with a name. */
 void sender_names(struct sender *s);
+/* All was sent. If the receiver has deleted nothing because a name could not be told, and what was
+ * sent gave no reason for an error, says so. */
+void sender_names_end(struct sender *s);
 void sender_names_fini(struct sender *s);
 
 /* ---- sender_walk.c ------------------------------------------------------------------------- */

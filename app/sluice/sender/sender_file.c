@@ -360,6 +360,7 @@ static enum sender_step file_next(struct sender *s)
         if (s->options->sync != NULL && (s->unread || s->giving_up))
             end.flags = RECORD_UNREAD;
         sender_failed(s, losses_say(&s->inspect.losses));
+        sender_names_end(s);
         pack_add(&s->pack, &end, NULL);
         s->end_sent = true;
         return file_last(s);

@@ -12,6 +12,7 @@
 #include "console/text.h"
 #include "sluice/files/listing.h"
 #include "sluice/files/part_name.h"
+#include "sluice/loop.h"
 #include "sluice/say.h"
 #include "sluice/sync/item.h"
 
@@ -47,6 +48,8 @@ static void prune_failed(struct prune *p, const char *path, int err)
 {
     char safe[512];
 
+    if (err == -EINTR)
+        return; /* something asked to stop */
     text_safe(safe, sizeof safe, path[0] == 0 ? "." : path);
     if (err == -ENOTEMPTY && !p->quiet)
         say_note("%s: not deleted, because something in it is to stay", safe);
@@ -80,13 +83,13 @@ static bool prune_content(struct prune *p, int fd, const char *path)
     bool changed = false, named = name_set_has(names, SYNC_DIRECTORY, path);
     struct listing l;
     size_t i;
-    int err = listing_read(&l, fd);
+    int err = remove_stops() ? -EINTR : listing_read(&l, fd);
 
     if (err < 0) {
         prune_failed(p, path, err);
         return false;
     }
-    for (i = 0; i < l.n; i++) {
+    for (i = 0; i < l.n && loop_code() == 0; i++) {
         char *below = remove_join(path, l.names[i]);
 
         if (below == NULL)

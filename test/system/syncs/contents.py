@@ -404,3 +404,46 @@ def names_of_a_list(folder: str) -> None:
     make(folder, "names", b"f\n")
     sync(folder, "--files-from", names, "--delete", source, "me@far:in").expect(USAGE, "--files-from", "--delete")
     sync(folder, "--files-from", names, source, source, "me@far:in").expect(USAGE, "--files-from")
+
+
+@case("--delete-before: a name that cannot be told is an error, even if nothing is to be sent")
+def untold(folder: str) -> None:
+    prefix = without_override()
+    source, target = _folders(folder)
+    make(source, "f", b"same")
+    make(source, "g", b"more")
+    synced(folder, source + "/", "me@far:in")
+    old = make(target, "old", b"x")
+    os.chmod(os.path.join(source, "f"), 0)
+    run = sync(folder, "-q", "--delete-before", source + "/", "me@far:in", prefix=prefix)
+    run.expect(LOCAL, "src/f: ", "nothing was deleted")
+    assert os.path.exists(old)
+    os.chmod(os.path.join(source, "f"), 0o644)
+    synced(folder, "--delete-before", source + "/", "me@far:in")
+    assert not os.path.exists(old)
+
+
+@case("a sync that is stopped deletes nothing more, at either end")
+def stopped_deletion(folder: str) -> None:
+    source, target = _folders(folder)
+    make(source, "f", b"x")
+    for way, options in (("push", ("--delete",)), ("push", ("--delete-before",)), ("pull", ("--delete",))):
+        old = os.path.join(target, "old")
+        for i in range(300):
+            os.makedirs(os.path.join(old, f"{i:03}"))
+            for j in range(100):
+                open(os.path.join(old, f"{i:03}", f"{j}"), "wb").close()
+        home_source = os.path.join(home(folder), "src")
+        if way == "pull" and not os.path.exists(home_source):
+            shutil.copytree(source, home_source)
+        args = (source + "/", "me@far:in") if way == "push" else ("me@far:src/", target)
+        run = sync(folder, "-q", *options, *args)
+        wait_for("the first is gone", lambda: not os.path.exists(os.path.join(old, "000", "0")))
+        run.signal(signal.SIGINT)
+        assert run.wait() == 128 + signal.SIGINT, run.err
+        time.sleep(0.3)
+        left = len(os.listdir(old)) if os.path.exists(old) else 0
+        assert left > 0, f"{way} {options}: all was deleted"
+        time.sleep(0.3)
+        assert len(os.listdir(old)) == left, f"{way} {options}: it goes on"
+        shutil.rmtree(old)
