@@ -19,6 +19,7 @@
 #include "sluice/say.h"
 
 #define LAST_WORDS_NS 2000000000u /* once one end has failed, the other may say so long why */
+#define EARLY_NS      100000000u  /* PROGRESS may come so much earlier than it is due */
 
 struct between {
     const struct near_options *options;
@@ -44,6 +45,9 @@ static const char *between_progress(struct between *b, const struct message *m)
     struct message_progress p;
     const char *why = message_progress_decode(&p, m);
 
+    /* The sender keeps the time between two, but not to the last millisecond on the way. */
+    if (why == NULL && loop_now() + EARLY_NS >= b->progress.next_ns)
+        b->progress.next_ns = 0;
     if (why == NULL)
         progress_show(&b->progress, loop_now(),
                       &(struct progress_view){.name = p.name,
@@ -222,7 +226,8 @@ static int between_order_from(struct between *b)
     }
     if (order.addresses->n == 0)
         return say_error(SAY_PEER, "%s: its daemon has no address; give its port one", b->to.host);
-    order.start.flags |= MESSAGE_PULL | MESSAGE_REPORT | (o->common.json ? MESSAGE_FILES : 0) |
+    order.start.flags |= MESSAGE_PULL | MESSAGE_REPORT |
+                         (o->common.json_stream ? MESSAGE_FILES : 0) |
                          (o->go_back_n ? MESSAGE_GO_BACK_N : 0) | (o->resume ? MESSAGE_RESUME : 0) |
                          (b->to.directory || o->sync != NULL ? 0 : MESSAGE_ONE_FILE);
     order.start.service = b->to.service;
@@ -294,6 +299,7 @@ static void between_tell(struct between *b, int code, uint64_t start_ns)
     if (!b->summed) {
         s->start_ns = start_ns;
         s->end_ns = loop_now();
+        s->unhashed = true;
     }
     if (o->json)
         summary_json(s, code, stdout);

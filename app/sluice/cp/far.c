@@ -28,7 +28,9 @@ static int far_exit(const struct far *f, int code)
     case SAY_REMOTE:
         return f->source ? SAY_REMOTE : SAY_LOCAL;
     case SAY_DAEMON:
-        return SAY_PEER;
+        return f->source ? SAY_DAEMON : SAY_PEER;
+    case SAY_USAGE:
+        return f->source ? SAY_USAGE : SAY_TRANSFER; /* of an option that it was told */
     case SAY_OK:
     case SAY_PEER:
     case SAY_RESOURCE:
@@ -330,6 +332,8 @@ int far_finish(struct far *f, int code)
         far_leave(f);
     while (!far_over(f) && loop_code() == 0 && loop_now() < end)
         loop_wait_until(&none, -1, end);
+    if (!far_over(f) && code == SAY_OK)
+        code = loop_code(); /* it may have failed, which was not heard */
     if (!far_over(f) && loop_code() == 0 && !said)
         code = say_error(SAY_TRANSFER, "%s: sluice there does not end; see what it does", f->host);
     if (f->ended && f->code != SAY_OK && !said && !f->said)

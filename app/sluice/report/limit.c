@@ -176,13 +176,13 @@ void limits_sample(struct limits *l, const struct sluice_stats *stats)
 enum limit limits_longest(const uint64_t ns[LIMITS], double *share)
 {
     unsigned int i, most = 0;
-    uint64_t sum = 0;
+    double sum = 0;
 
     for (i = 0; i < LIMITS; i++) {
-        sum += ns[i];
+        sum += (double)ns[i];
         most = ns[i] > ns[most] ? i : most;
     }
-    *share = sum == 0 ? 0 : (double)ns[most] / (double)sum;
+    *share = sum <= 0 ? 0 : (double)ns[most] / sum;
     return (enum limit)most;
 }
 

@@ -70,6 +70,7 @@ static void progress_draw(const struct progress *p, const struct progress_view *
     char line[PROGRESS_COLUMNS_MAX + 256], tail[160], bytes[32], rate[32], left[32], name[80];
     char bar[PROGRESS_COLUMNS_MAX + 1] = "", repeats[40] = "", limit[40] = "";
     double part = v->total_bytes == 0 ? 0 : (double)v->done_bytes / (double)v->total_bytes;
+    int percent = (int)((part > 1 ? 1 : part) * 100); /* a file may grow */
     int columns, room;
 
     columns = progress_columns();
@@ -90,7 +91,7 @@ static void progress_draw(const struct progress *p, const struct progress_view *
         memset(bar, '-', (size_t)room);
         memset(bar, '=', (size_t)full);
         bar[room] = 0;
-        snprintf(line, sizeof line, "%s %3d%% [%s] %s", name, (int)(part * 100), bar, tail);
+        snprintf(line, sizeof line, "%s %3d%% [%s] %s", name, percent, bar, tail);
     } else {
         snprintf(line, sizeof line, "%s %s", name, tail);
     }

@@ -50,8 +50,10 @@ static double summary_seconds(const struct summary *s)
 static double summary_rate(const struct summary *s)
 {
     double seconds = summary_seconds(s);
+    double bytes = (double)s->bytes - (double)s->hole_bytes - (double)s->kept_bytes;
 
-    return seconds > 0 ? (double)(s->bytes - s->hole_bytes - s->kept_bytes) / seconds : 0;
+    /* another host may have told these numbers */
+    return seconds > 0 && bytes > 0 ? bytes / seconds : 0;
 }
 
 void stats_add(struct sluice_stats *sum, const struct sluice_stats *more)
@@ -205,7 +207,8 @@ void summary_json(const struct summary *s, int exit_code, FILE *out)
     if (j != NULL && s->peer[0] != '\0')
         json_object_set_new(j, "peer_name", json_string(s->peer));
     if (j != NULL)
-        json_object_set_new(j, "hash", s->files > 0 ? json_string(hex) : json_null());
+        json_object_set_new(j, "hash",
+                            s->files > 0 && !s->unhashed ? json_string(hex) : json_null());
     if (j != NULL && s->stream) {
         json_t *event = json_pack("{ss}", "event", "end");
 

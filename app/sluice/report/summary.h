@@ -30,6 +30,7 @@ struct summary {
     uint64_t limit_ns[LIMITS];  /* what limited this end for how long */
     char peer[SLUICE_PEER_MAX]; /* name of the peer whose key proved the connection; "": none */
     uint8_t hash[RECORD_HASH_BYTES]; /* of one file; of several: hash of their hashes, in order */
+    bool unhashed;                   /* `hash` is not known */
     struct digest *hashes;
 };
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from .cases import RSH, cp, gone, home, operands
-from ..files_cases import (LOCAL, MIB, OK, PEER, REMOTE, SEED, SOCK_A, SOCK_B, TRANSFER, Run, case, listing, make, parts,
+from ..files_cases import (DAEMON, LOCAL, MIB, OK, PEER, REMOTE, SEED, SOCK_A, SOCK_B, TRANSFER, Run, case, listing, make, parts,
                            same_file, small_disk, wait_for, without_override)
 
 FROM, TO = "me@a", "me@b"
@@ -176,7 +176,8 @@ def nobody(folder: str) -> None:
     make(at(folder, "a"), "f", b"x")
     nowhere = os.path.join(folder, "nowhere.sock")
     for host, name in (("a", FROM), ("b", TO)):
-        between(folder, f"{FROM}:f", f"{TO}:", socks={host: nowhere}).expect(PEER, f"{name}: ", "nowhere.sock")
+        between(folder, f"{FROM}:f", f"{TO}:", socks={host: nowhere}).expect(
+            DAEMON if host == "a" else PEER, f"{name}: ", "nowhere.sock")
         _all_gone(folder)
         run = between(folder, f"{FROM}:f", f"{TO}:", faults={host: "login"})
         assert run.wait(SOON_S) == PEER and f"sluice: {name}: " in run.err and "cannot log in" in run.err, run.err

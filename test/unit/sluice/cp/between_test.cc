@@ -123,7 +123,7 @@ TEST(BetweenDeathTest, WhoseFileItIsDecidesTheCode)
     /* What the sender has said already is not said again. */
     expect(hello + to_go + error + failed(0, "f", "no") + summed(0) + ends(SAY_LOCAL),
            right + ends(SAY_OK), SAY_LOCAL, "^sluice: a: f: no; look\n$");
-    expect(hello + to_go + error + ends(SAY_DAEMON), right + to_end, SAY_PEER, "^sluice: a: ");
+    expect(hello + to_go + error + ends(SAY_DAEMON), right + to_end, SAY_DAEMON, "^sluice: a: ");
     expect(hello + to_go + to_end, hello + to_go + error + ends(SAY_DAEMON), SAY_PEER,
            "^sluice: b: ");
 }
