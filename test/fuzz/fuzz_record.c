@@ -120,6 +120,11 @@ int __wrap_sluice_send(struct sluice_conn *c, const void *data, uint64_t len, ui
     struct record r;
     const char *why;
 
+    if (c == JOINED) { /* nothing but that it has joined */
+        CHECK(len == RECORD_HEADER_BYTES && user == INCOMING_USER_ANSWER);
+        CHECK(record_decode(data, len, &r, &why) == 0 && r.type == RECORD_JOIN);
+        return 0;
+    }
     CHECK(c == CONN && run.n_sending < RESULT_QUEUE_SLOTS && len <= RECORD_ANSWER_MAX);
     for (uint64_t at = 0; at < len; at += RECORD_HEADER_BYTES + r.len_bytes) {
         CHECK(record_decode((const uint8_t *)data + at, len - at, &r, &why) == 0);
@@ -561,7 +566,7 @@ static void join(uint8_t token)
     if (run.joined.state != INCOMING_IDLE)
         return;
     run.joined.streams.most = RECORD_STREAMS_MAX;
-    CHECK(incoming_accept(&run.joined, 7, 0) == 0);
+    CHECK(incoming_accept(&run.joined, 7, 0, 1) == 0);
     complete(&run.joined, SLUICE_OP_ACCEPT, 0, 0, 0);
     memset(r.hash, token, sizeof r.hash);
     record_encode(header, &r);
@@ -725,7 +730,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & 0x10)
         sync_make(how);
     r->streams.most = RECORD_STREAMS_MAX;
-    CHECK(incoming_accept(r, 7, 0) == 0);
+    CHECK(incoming_accept(r, 7, 0, 2) == 0);
     complete(r, SLUICE_OP_ACCEPT, 0, 0, 0);
     for (int i = 0; i < STEPS_MAX && input_left(&run.in); i++)
         step_run(input_u8(&run.in));

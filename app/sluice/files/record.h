@@ -78,7 +78,7 @@ enum record_type {
     RECORD_STREAMS,   /* token, size: the sender would use so many connections for the transfer; the
                          receiver takes so many */
     RECORD_JOIN,      /* token, size: this connection is that number of the transfer whose STREAMS
-                         had this token */
+                         had this token; the receiver says the same, if it takes it */
     RECORD_TYPES,
 };
 

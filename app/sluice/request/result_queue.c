@@ -87,10 +87,11 @@ int result_queue_send(struct result_queue *a, struct sluice_conn *c, uint64_t us
     int err;
 
     for (i = 0; i < RESULT_QUEUE_SLOTS && a->len > 0; i++) {
-        uint8_t *slot = a->memory + i * RECORD_ANSWER_MAX;
+        uint8_t *slot;
 
         if (a->busy[i])
             continue;
+        slot = a->memory + i * RECORD_ANSWER_MAX;
         fit = result_queue_fit(a);
         memcpy(slot, a->queue + a->head, fit);
         err = sluice_send(c, slot, fit, user + i);

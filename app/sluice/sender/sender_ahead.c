@@ -134,11 +134,11 @@ enum sender_step sender_ahead(struct sender *s)
         sender_ahead_end(s);
         return SENDER_WORKED;
     }
+    while (storage_take(a->storage) != NULL)
+        ;
     sender_flush(s); /* the piece before, if no connection took it then */
     if (s->slot >= 0)
         return SENDER_FULL;
-    while (storage_take(a->storage) != NULL)
-        ;
     while (room && !a->failed && a->n < SENDER_AHEAD && a->at_bytes < a->to_bytes)
         room = ahead_put(s);
     if (a->n == 0 && a->at_bytes < a->to_bytes && !a->failed)

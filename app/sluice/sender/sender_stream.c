@@ -3,15 +3,17 @@
  * The connections of one transfer. See sender.h.
  *
  * The first connection asks the receiver how many it takes (STREAMS), and sends meanwhile. The
- * others are opened when the answer is there, show whose they are (JOIN), and carry requests once
- * they are open. One that cannot be opened, or is lost while nothing is under way on it, is given
- * up, and the others go on. If requests are lost with it, so is the transfer.
+ * others are opened when the answer is there, to the same address. They show whose they are (JOIN),
+ * and carry requests once the receiver has taken them (JOIN). One that cannot be opened, or is lost
+ * while nothing is under way on it, is given up, and the others go on. If requests are lost with
+ * it, so is the transfer.
  *
  * The receiver reads requests in turn, so those on one connection wait for those on another. Each
  * has at most its part of all requests in flight, also while the others are still being opened:
  * what the first took then, all would wait for.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -23,8 +25,10 @@
  * so many times its requests in flight are to be sent on it. */
 #define WORTH_TIMES 8
 
-/* Memory of one connection besides the first: its JOIN, then what it never receives. */
+/* Memory of one connection besides the first: its JOIN, then the receiver's. */
 #define JOIN_BYTES (2 * RECORD_HEADER_BYTES)
+
+#define STREAM_WHERE_MAX 384
 
 /* How many connections cores and size suggest. More than the daemon has workers do not make it
  * faster, and while a worker polls, it needs a core that this program cannot have. */
@@ -75,6 +79,15 @@ static uint8_t *stream_memory(const struct sender *s, uint32_t i)
     return s->answers + (uint64_t)SENDER_ANSWERS * RECORD_ANSWER_MAX + (uint64_t)i * JOIN_BYTES;
 }
 
+/* Posts the receive of a connection besides the first. 0 or a negative errno. */
+static int stream_listen(const struct sender *s, const struct sender_stream *t)
+{
+    uint8_t *memory = stream_memory(s, (uint32_t)(t - s->streams.list));
+
+    return sluice_recv(t->conn, memory + RECORD_HEADER_BYTES, RECORD_HEADER_BYTES,
+                       SENDER_USER_OTHER);
+}
+
 /* Gives a connection up. */
 static void stream_drop(struct sender *s, struct sender_stream *t)
 {
@@ -82,19 +95,35 @@ static void stream_drop(struct sender *s, struct sender_stream *t)
 
     s->limits.streams -= t->open;
     sluice_conn_stats(t->conn, &stats);
+    stats.tx_rate_Bps = stats.rx_rate_Bps = stats.rx_momentary_Bps = 0; /* it has none any more */
     stats_add(&s->streams.past, &stats);
     sluice_conn_close(t->conn);
     *t = (struct sender_stream){.shut = true, .ended = true};
 }
 
+/* The address of the first connection, and the service: a name may have several addresses. */
+static void stream_where(const struct sender *s, char where[STREAM_WHERE_MAX])
+{
+    const char *host = s->options->host, *colon = strrchr(host, ':'), *end;
+    struct sluice_stats stats;
+
+    sluice_conn_stats(s->conn, &stats);
+    end = strrchr(stats.peer, ':');
+    if (end == NULL) /* it is over already */
+        snprintf(where, STREAM_WHERE_MAX, "%s", host);
+    else
+        snprintf(where, STREAM_WHERE_MAX, "%.*s%s", (int)(end - stats.peer), stats.peer,
+                 colon != NULL && strchr(colon, ']') == NULL ? colon : "");
+}
+
 /* Opens list[i]. False: the session has no room for it. */
-static bool stream_open(struct sender *s, uint32_t i)
+static bool stream_open(struct sender *s, uint32_t i, const char *where)
 {
     const struct sender_options *o = s->options;
     struct record join = {.type = RECORD_JOIN, .size = i + 1};
     struct sender_stream *t = &s->streams.list[i];
     uint8_t *memory = stream_memory(s, i);
-    int err = sluice_connect(s->loop.session, o->host, o->go_back_n ? SLUICE_GO_BACK_N : 0,
+    int err = sluice_connect(s->loop.session, where, o->go_back_n ? SLUICE_GO_BACK_N : 0,
                              SENDER_USER_OTHER, &t->conn);
 
     if (err < 0)
@@ -103,8 +132,7 @@ static bool stream_open(struct sender *s, uint32_t i)
     record_encode(memory, &join);
     err = sluice_send(t->conn, memory, RECORD_HEADER_BYTES, SENDER_USER_OTHER);
     if (err == 0)
-        err = sluice_recv(t->conn, memory + RECORD_HEADER_BYTES, RECORD_HEADER_BYTES,
-                          SENDER_USER_OTHER);
+        err = stream_listen(s, t);
     if (err < 0)
         stream_drop(s, t);
     return err == 0;
@@ -113,13 +141,16 @@ static bool stream_open(struct sender *s, uint32_t i)
 bool sender_streams_heard(struct sender *s, const struct record *r, const char **why)
 {
     struct sender_streams *m = &s->streams;
+    char where[STREAM_WHERE_MAX];
 
     *why = "connections that nobody has asked for";
     if (m->wanted == 1 || m->heard || r->size > m->wanted ||
         memcmp(r->hash, m->token, sizeof m->token) != 0)
         return false;
     m->heard = true;
-    while (m->n < r->size && !s->end_sent && stream_open(s, m->n))
+    if (!s->end_sent && r->size > 1)
+        stream_where(s, where);
+    while (m->n < r->size && !s->end_sent && stream_open(s, m->n, where))
         m->n++;
     return true;
 }
@@ -173,6 +204,25 @@ static void stream_failed(struct sender *s, struct sender_stream *t, int status,
     }
 }
 
+/* The receiver has taken a connection. Everything else it says on the first one. */
+static void stream_heard(struct sender *s, struct sender_stream *t, uint64_t len)
+{
+    const uint8_t *memory = stream_memory(s, (uint32_t)(t - s->streams.list));
+    const char *why;
+    struct record r;
+    bool right = record_decode(memory + RECORD_HEADER_BYTES, len, &r, &why) == 0;
+
+    right = right && r.type == RECORD_JOIN &&
+            memcmp(r.hash, s->streams.token, sizeof s->streams.token) == 0;
+    if (!right || t->open || stream_listen(s, t) < 0) {
+        stream_failed(s, t, -EPROTO, false);
+        return;
+    }
+    t->open = true;
+    s->limits.streams++;
+    sender_streams_limit(s, s->limits.own_Bps);
+}
+
 void sender_streams_completion(struct sender *s, const struct sluice_completion *c)
 {
     struct sender_streams *m = &s->streams;
@@ -189,17 +239,13 @@ void sender_streams_completion(struct sender *s, const struct sluice_completion 
     if (request)
         sender_streams_sent(s, t, c->user);
     if (c->op == SLUICE_OP_RECV && c->status == 0) {
-        stream_failed(s, t, -EPROTO, false); /* the receiver answers on the first one */
+        stream_heard(s, t, c->len);
     } else if (c->op == SLUICE_OP_RECV && c->status == -ENODATA) {
         t->ended = true;
     } else if (c->status < 0) {
         stream_failed(s, t, c->status, request);
     } else if (c->op == SLUICE_OP_SHUTDOWN) {
         t->shut = true;
-    } else if (c->op == SLUICE_OP_CONNECT) {
-        t->open = true;
-        s->limits.streams++;
-        sender_streams_limit(s, s->limits.own_Bps);
     }
 }
 

@@ -10,11 +10,8 @@
 #include "sluice/loop.h"
 #include "sluice/say.h"
 
-#define BEGIN_BUFFERS 2
-
-/* `user` of submissions: a receive's buffer, or one of these. */
+/* `user` of submissions: a receive's buffer, INCOMING_USER_ANSWER, or one of these. */
 enum {
-    USER_ANSWER = 1000, /* + slot of the result queue */
     USER_ACCEPT = 2000,
     USER_SHUTDOWN,
 };
@@ -43,9 +40,9 @@ void incoming_fini(struct incoming *in)
     summary_fini(&in->summary);
 }
 
-/* Makes the memory with which a connection begins: two requests can be on the way. 0 or a negative
- * errno. */
-static int incoming_memory(struct incoming *in)
+/* Makes the memory with which a connection begins: so many requests can be on the way. 0 or a
+ * negative errno. */
+static int incoming_memory(struct incoming *in, uint32_t requests)
 {
     uint8_t *results = in->results.memory;
     int err = 0;
@@ -55,18 +52,18 @@ static int incoming_memory(struct incoming *in)
     if (results == NULL)
         return -errno;
     result_queue_init(&in->results, results);
-    while (err == 0 && in->buffers.n < BEGIN_BUFFERS && in->buffers.n < in->buffers.most)
+    while (err == 0 && in->buffers.n < requests && in->buffers.n < in->buffers.most)
         err = buffers_grow(&in->buffers);
     buffers_give_all(&in->buffers);
     return in->buffers.n > 0 ? 0 : err;
 }
 
-int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel)
+int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel, uint32_t requests)
 {
     int err;
 
     in->buffers.most = in->slots;
-    err = incoming_memory(in);
+    err = incoming_memory(in, requests);
     if (err == 0)
         err = summary_init(&in->summary, false);
     if (err < 0)
@@ -135,7 +132,7 @@ static void incoming_widen(struct incoming *in, uint64_t len_bytes)
     (void)!buffers_grow(&in->buffers);
     err = incoming_post(in);
     if (err < 0)
-        incoming_broken(in, err);
+        incoming_stuck(in, err);
 }
 
 void incoming_complete(struct incoming *in, const struct sluice_completion *c)
@@ -160,7 +157,7 @@ void incoming_complete(struct incoming *in, const struct sluice_completion *c)
         in->peer_ended = in->no_more && in->posted == 0;
         break;
     case SLUICE_OP_SEND:
-        result_queue_sent(&in->results, (uint32_t)c->user - USER_ANSWER);
+        result_queue_sent(&in->results, (uint32_t)c->user - INCOMING_USER_ANSWER);
         break;
     case SLUICE_OP_SHUTDOWN:
         in->shut = true;
@@ -322,7 +319,7 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
     part_file_rest(&in->part); /* the tree may change until there is more */
     if (incoming_tell(in, &told) < 0)
         incoming_refused(in, -ENOMEM, "");
-    err = in->status == 0 ? result_queue_send(&in->results, in->conn, USER_ANSWER) : 0;
+    err = in->status == 0 ? result_queue_send(&in->results, in->conn, INCOMING_USER_ANSWER) : 0;
     if (err < 0)
         incoming_broken(in, err);
     due = in->status != -EPROTO && incoming_due(in) != NULL;

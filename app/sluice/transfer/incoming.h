@@ -43,6 +43,9 @@ enum incoming_state {
 
 #define INCOMING_UNNUMBERED UINT64_MAX
 
+/* `user` of what is sent: this, and the slot of the result queue. */
+#define INCOMING_USER_ANSWER 1000
+
 /* The connections that share a transfer, as the one that leads has them. */
 struct incoming_streams {
     uint32_t most;    /* that the receiver would take; set by receiver.c */
@@ -116,8 +119,9 @@ int incoming_init(struct incoming *in, struct sluice *session, struct destinatio
                   uint32_t n_slots);
 void incoming_fini(struct incoming *in);
 
-/* Submits an accept with its receives. 0 or a negative errno. */
-int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel);
+/* Submits an accept with receives for so many requests; more follow once they pay. 0 or a negative
+ * errno. */
+int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel, uint32_t requests);
 void incoming_complete(struct incoming *in, const struct sluice_completion *c);
 /* Reads the token, which must be the first record. 1: it is the copy's; 0: nothing has arrived;
  * -EACCES: the peer is not the sender for which this receiver waits. */
@@ -158,6 +162,13 @@ static inline void incoming_broken(struct incoming *in, int status)
     if (in->status == 0 || in->status == -ECANCELED)
         in->status = status;
 }
+/* Nothing more can be received here. The sender does not know that, so its transfer ends. */
+static inline void incoming_stuck(struct incoming *in, int err)
+{
+    incoming_broken(in, err);
+    if (in->lead != NULL)
+        incoming_broken(in->lead, err);
+}
 /* The request at the head, which is there. */
 const uint8_t *incoming_request(const struct incoming *in);
 /* Submits a receive into each free buffer. 0 or a negative errno. */
@@ -172,7 +183,8 @@ void incoming_streams_answer(struct incoming *in, uint32_t most);
 uint32_t incoming_streams_expected(const struct incoming *in);
 /* Whether a peer wants to join a transfer. */
 bool incoming_wants_to_join(const struct incoming *in);
-/* Lets a peer that wants to join do so. False: it is not of the transfer of `lead`. */
+/* Lets a peer that wants to join do so, and tells it. False: it is not of the transfer of `lead`.
+ */
 bool incoming_attach(struct incoming *lead, struct incoming *in);
 /* The connection that has the request which is to be read now; NULL: that has not come. */
 struct incoming *incoming_due(struct incoming *in);

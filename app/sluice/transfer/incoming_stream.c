@@ -37,7 +37,7 @@ static void requests_refill(struct incoming *in)
     int err = in->no_more || in->status != 0 ? 0 : incoming_post(in);
 
     if (err < 0)
-        incoming_broken(in, err);
+        incoming_stuck(in, err);
 }
 
 /* Gives back the buffer of the request at the head, unless a piece in it is being written. */
@@ -152,6 +152,7 @@ bool incoming_attach(struct incoming *lead, struct incoming *in)
     struct incoming_streams *s = &lead->streams;
     struct record r;
     const char *why;
+    int err;
 
     if (incoming_streams_expected(lead) == 0 || !s->answered ||
         record_decode(incoming_request(in), in->len[in->head], &r, &why) < 0 ||
@@ -163,6 +164,11 @@ bool incoming_attach(struct incoming *lead, struct incoming *in)
     in->state = INCOMING_JOINED;
     streams_divide(lead, in);
     request_pass(in);
+    err = result_queue_put(&in->results, &r, NULL);
+    if (err == 0)
+        err = result_queue_send(&in->results, in->conn, INCOMING_USER_ANSWER);
+    if (err < 0)
+        incoming_broken(in, err);
     return true;
 }
 

@@ -130,34 +130,48 @@ static struct incoming *receiver_inlet(struct receiver *r)
     return in;
 }
 
-/* Submits an accept on every channel that has none waiting; if a sender is about to open several
- * connections, on each channel its part of them. */
+/* Submits an accept with memory for so many requests. 0 or a negative errno. */
+static int receiver_accept_one(struct receiver *r, uint32_t channel, uint32_t requests)
+{
+    struct incoming *in = receiver_inlet(r);
+    int err = in == NULL ? -ENOMEM : incoming_accept(in, r->port, channel, requests);
+
+    if (err < 0)
+        return err;
+    in->limit_Bps = in->limited_bytes = 0;
+    receiver_limit_again(r);
+    return 0;
+}
+
+/* Submits accepts for the connections that senders may still open, on each channel its part of
+ * them. Without memory for them, the senders do with fewer. */
+static void receiver_accept_more(struct receiver *r, uint32_t expects)
+{
+    uint32_t channel, channels = sluice_channels(r->loop.session);
+    int err = 0;
+
+    for (channel = 0; channel < channels && err == 0; channel++) {
+        uint32_t each = (expects + channels - 1) / channels, n = receiver_waiting(r, channel);
+
+        for (; n < each && err == 0; n++)
+            err = receiver_accept_one(r, channel, 1);
+    }
+}
+
+/* Submits an accept on every channel that has none waiting. */
 static void receiver_accept(struct receiver *r)
 {
     uint32_t channel, channels = sluice_channels(r->loop.session);
     uint32_t most = r->options->senders, serving = receiver_peers(r, true);
     uint32_t others = receiver_peers(r, false), expects = receiver_expects(r);
-    uint32_t each = channels == 0 ? 0 : 1 + (expects > 0 ? (expects - 1) / channels : 0);
 
     if ((serving >= most && expects == 0) || others >= most + channels + expects)
         return;
-    for (channel = 0; channel < channels;) {
-        struct incoming *in;
-        int err;
+    for (channel = 0; channel < channels; channel++) {
+        int err = receiver_waiting(r, channel) > 0 ? 0 : receiver_accept_one(r, channel, 2);
 
-        if (receiver_waiting(r, channel) >= each) {
-            channel++;
+        if (err == 0)
             continue;
-        }
-        in = receiver_inlet(r);
-        err = in == NULL ? -ENOMEM : incoming_accept(in, r->port, channel);
-        if (err == 0) {
-            in->limit_Bps = in->limited_bytes = 0;
-            receiver_limit_again(r);
-            continue;
-        }
-        if (expects > 0)
-            return; /* the sender does with fewer connections */
         if (serving + others == 0) {
             /* There is no peer whose end would free memory. */
             receiver_failed(r, receiver_resource(r, err));
@@ -169,6 +183,7 @@ static void receiver_accept(struct receiver *r)
         r->short_of_memory = true;
         return;
     }
+    receiver_accept_more(r, expects);
 }
 
 /* Tells senders how many connections they may open, now that accepts wait for these. */
@@ -179,7 +194,7 @@ static void receiver_answer(struct receiver *r)
     for (i = 0; i < r->n_senders; i++)
         waiting += r->senders[i]->state == INCOMING_WAITING;
     for (i = 0; i < r->n_senders; i++) {
-        if (r->senders[i]->served)
+        if (r->senders[i]->served && r->senders[i]->state == INCOMING_OPEN)
             incoming_streams_answer(r->senders[i], 1 + waiting);
     }
 }

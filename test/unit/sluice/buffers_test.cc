@@ -147,7 +147,7 @@ class Arriving : public Buffers
 
 TEST_F(Arriving, OneThatSendsLittleGetsLittleMemory)
 {
-    ASSERT_EQ(incoming_accept(&in, 7, 0), 0);
+    ASSERT_EQ(incoming_accept(&in, 7, 0, 2), 0);
     EXPECT_EQ(posted.size(), 2u);
     arrives(1000);
     arrives(RECORD_REQUEST_MAX / 2);
@@ -157,7 +157,7 @@ TEST_F(Arriving, OneThatSendsLittleGetsLittleMemory)
 
 TEST_F(Arriving, OneThatSendsMuchGetsAsMuchAgain)
 {
-    ASSERT_EQ(incoming_accept(&in, 7, 0), 0);
+    ASSERT_EQ(incoming_accept(&in, 7, 0, 2), 0);
     arrives(RECORD_REQUEST_MAX);
     EXPECT_EQ(posted.size(), 4u);
     EXPECT_EQ(in.posted, 3u) << "one has come";
@@ -175,7 +175,7 @@ TEST_F(Arriving, OneThatSendsMuchGetsAsMuchAgain)
 TEST_F(Arriving, WithoutMemoryItIsServedNevertheless)
 {
     room_bytes = RESULT_QUEUE_BYTES + PACK_BYTES;
-    ASSERT_EQ(incoming_accept(&in, 7, 0), 0);
+    ASSERT_EQ(incoming_accept(&in, 7, 0, 2), 0);
     arrives(RECORD_REQUEST_MAX);
     EXPECT_EQ(posted.size(), 1u);
     EXPECT_EQ(in.status, 0);
@@ -184,6 +184,6 @@ TEST_F(Arriving, WithoutMemoryItIsServedNevertheless)
 TEST_F(Arriving, WithoutAnyMemoryItIsNotAccepted)
 {
     room_bytes = RESULT_QUEUE_BYTES + PACK_BYTES - 1;
-    EXPECT_EQ(incoming_accept(&in, 7, 0), -EDQUOT);
+    EXPECT_EQ(incoming_accept(&in, 7, 0, 2), -EDQUOT);
     EXPECT_TRUE(posted.empty());
 }

@@ -12,8 +12,26 @@
 #include "unit/base/seed.h"
 
 extern "C" {
-#include "sluice/transfer/incoming.h"
 #include "sluice/sender/sender.h"
+#include "sluice/transfer/incoming.h"
+
+// For connections of this test, which have no daemon.
+int __wrap_sluice_send(struct sluice_conn *c, const void *data, uint64_t len, uint64_t user);
+int __real_sluice_send(struct sluice_conn *c, const void *data, uint64_t len, uint64_t user);
+}
+
+static std::vector<struct record> told; // what was sent on them
+
+int __wrap_sluice_send(struct sluice_conn *c, const void *data, uint64_t len, uint64_t user)
+{
+    struct record r;
+    const char *why;
+
+    if (c != nullptr)
+        return __real_sluice_send(c, data, len, user);
+    EXPECT_EQ(record_decode((const uint8_t *)data, len, &r, &why), 0);
+    told.push_back(r);
+    return 0;
 }
 
 namespace
@@ -34,6 +52,7 @@ class Connection
         in.buffers.n = BUFFERS_MAX;
         in.buffers.most = 8;
         buffers_give_all(&in.buffers);
+        result_queue_init(&in.results, results.data());
         strcpy(in.part.owner, "address 192.0.2.1");
     }
     ~Connection()
@@ -66,6 +85,7 @@ class Connection
     struct incoming in = {};
 
   private:
+    std::vector<uint8_t> results = std::vector<uint8_t>(RESULT_QUEUE_BYTES);
     std::vector<std::vector<uint8_t>> memory{BUFFERS_MAX, std::vector<uint8_t>(PACK_PAGE)};
 };
 
@@ -189,7 +209,11 @@ TEST(Streams, OnlyThePeerItselfJoins)
     strcpy(stranger.in.part.owner, "address 192.0.2.2");
     EXPECT_FALSE(join(lead, stranger));
     EXPECT_EQ(lead.in.streams.n, 0u);
+    told.clear();
     EXPECT_TRUE(join(lead, second));
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_EQ(told[0].type, RECORD_JOIN);
+    EXPECT_EQ(told[0].size, 2u);
     EXPECT_EQ(second.in.state, INCOMING_JOINED);
     EXPECT_EQ(second.in.n_ready, 0u);
     EXPECT_EQ(incoming_streams_expected(&lead.in), 0u);
