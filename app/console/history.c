@@ -79,7 +79,7 @@ static int file_open(const struct history_file *h, int flags)
     int fd = h->path[0] != 0
                  ? open(h->path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, S_IRUSR | S_IWUSR)
                  : -1;
-    struct stat st;
+    struct stat st, named;
 
     if (fd < 0)
         return -1;
@@ -87,7 +87,9 @@ static int file_open(const struct history_file *h, int flags)
         close(fd);
         return -1;
     }
-    if (st.st_uid == geteuid() && (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    /* What a link leads to may be meant for others. */
+    if (st.st_uid == geteuid() && (st.st_mode & (S_IRWXG | S_IRWXO)) != 0 &&
+        lstat(h->path, &named) == 0 && S_ISREG(named.st_mode))
         (void)!fchmod(fd, S_IRUSR | S_IWUSR);
     return fd;
 }

@@ -38,11 +38,11 @@ struct sessions_config {
     const char *socket_path;
     const char *socket_group; /* name or number of the socket's group; NULL or "": our own */
     uint32_t max_sessions;
-    uint64_t quota_bytes;       /* client memory that each user (uid) may have; 0: no limit */
+    uint64_t quota_bytes; /* client memory that each user (uid) may have; 0: no limit */
     /* Client memory that all users together may have; 0: no limit. The last sixteenth is for root
      * and the daemon's own user. */
     uint64_t quota_total_bytes;
-    bool unlocked;              /* client memory may be paged out */
+    bool unlocked;             /* client memory may be paged out */
     struct access *access;     /* from malloc; sessions_create() takes it over in any case. NULL: no
                                   rules */
     struct host *const *hosts; /* channel i of every session belongs to hosts[i] */
