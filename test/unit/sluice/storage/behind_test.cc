@@ -54,6 +54,11 @@ class Maker
     Maker(std::mt19937_64 &rng, uint64_t size_max) : rng(rng), size_max(size_max)
     {
     }
+    ~Maker()
+    {
+        digest_destroy(digest);
+    }
+    Maker(const Maker &) = delete;
 
     void file()
     {
