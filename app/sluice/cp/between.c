@@ -171,28 +171,12 @@ static int between_name(struct between *b)
     return 0;
 }
 
-/* What both ends are told. */
-static struct message_start between_start(const struct between *b)
-{
-    const struct near_options *o = b->options;
-    struct message_start s = {
-        .flags = near_sync_flags(o->sync) | (o->recursive ? MESSAGE_RECURSIVE : 0) |
-                 (o->common.quiet ? MESSAGE_QUIET : 0) | (o->direct ? MESSAGE_DIRECT : 0),
-        .buffers = o->buffers,
-        .attributes = o->sync != NULL ? (uint16_t)o->sync->attributes : 0};
-
-    memcpy(s.token, b->token, sizeof s.token);
-    return s;
-}
-
 /* Has the target's host receive. Returns an exit code. */
 static int between_order_to(struct between *b)
 {
     const struct near_options *o = b->options;
     char *target[] = {(char *)(uintptr_t)o->target};
-    size_t len = strlen(o->target);
-    bool many = o->n_sources > 1 || (len > 0 && o->target[len - 1] == '/');
-    struct far_order order = {.start = between_start(b),
+    struct far_order order = {.start = near_start_receiver(o, b->token, near_names_directory(o)),
                               .paths = target,
                               .n_paths = 1,
                               .sync = o->sync,
@@ -200,11 +184,7 @@ static int between_order_to(struct between *b)
                               .n_asked = b->n_asked,
                               .origin = b->origin};
 
-    order.start.flags |= (o->overwrite ? MESSAGE_OVERWRITE : 0) | (o->fsync ? MESSAGE_FSYNC : 0) |
-                         (many ? MESSAGE_DIRECTORY : 0);
-    order.start.max_bytes = o->max_bytes;
-    order.start.keep_s = o->keep_s;
-    order.start.service = o->service;
+    order.start.flags |= o->recursive ? MESSAGE_RECURSIVE : 0; /* its sender may send directories */
     return far_order(&b->to, &order);
 }
 
@@ -213,7 +193,8 @@ static int between_order_from(struct between *b)
 {
     const struct near_options *o = b->options;
     struct address_list given = {.n = 1};
-    struct far_order order = {.start = between_start(b),
+    bool one_file = !b->to.directory && o->sync == NULL;
+    struct far_order order = {.start = near_start_sender(o, b->token, one_file, b->to.service),
                               .paths = o->sources,
                               .n_paths = o->n_sources,
                               .sync = o->sync,
@@ -226,12 +207,7 @@ static int between_order_from(struct between *b)
     }
     if (order.addresses->n == 0)
         return say_error(SAY_PEER, "%s: its daemon has no address; give its port one", b->to.host);
-    order.start.flags |= MESSAGE_PULL | MESSAGE_REPORT |
-                         (o->common.json_stream ? MESSAGE_FILES : 0) |
-                         (o->go_back_n ? MESSAGE_GO_BACK_N : 0) | (o->resume ? MESSAGE_RESUME : 0) |
-                         (b->to.directory || o->sync != NULL ? 0 : MESSAGE_ONE_FILE);
-    order.start.service = b->to.service;
-    order.start.streams = o->streams;
+    order.start.flags |= MESSAGE_REPORT | (o->common.json_stream ? MESSAGE_FILES : 0);
     return far_order(&b->from, &order);
 }
 

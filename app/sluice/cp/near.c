@@ -58,7 +58,8 @@ static void near_item(void *context, const char *line)
     puts(line);
 }
 
-uint32_t near_sync_flags(const struct sync_options *o)
+/* The flags of a sync. */
+static uint32_t near_sync_flags(const struct sync_options *o)
 {
     if (o == NULL)
         return 0;
@@ -68,20 +69,61 @@ uint32_t near_sync_flags(const struct sync_options *o)
            (o->whole_files ? MESSAGE_WHOLE_FILES : 0);
 }
 
+/* What a far end is told, whether it sends or receives. */
+static struct message_start near_start(const struct near_options *o,
+                                       const uint8_t token[RECORD_TOKEN_BYTES])
+{
+    struct message_start s = {.flags = near_sync_flags(o->sync) |
+                                       (o->common.quiet ? MESSAGE_QUIET : 0) |
+                                       (o->direct ? MESSAGE_DIRECT : 0),
+                              .buffers = o->buffers,
+                              .attributes = o->sync != NULL ? (uint16_t)o->sync->attributes : 0};
+
+    memcpy(s.token, token, sizeof s.token);
+    return s;
+}
+
+struct message_start near_start_receiver(const struct near_options *o,
+                                         const uint8_t token[RECORD_TOKEN_BYTES], bool directory)
+{
+    struct message_start s = near_start(o, token);
+
+    s.flags |= (o->overwrite ? MESSAGE_OVERWRITE : 0) | (o->fsync ? MESSAGE_FSYNC : 0) |
+               (directory ? MESSAGE_DIRECTORY : 0);
+    s.max_bytes = o->max_bytes;
+    s.keep_s = o->keep_s;
+    s.service = o->service;
+    return s;
+}
+
+struct message_start near_start_sender(const struct near_options *o,
+                                       const uint8_t token[RECORD_TOKEN_BYTES], bool one_file,
+                                       uint16_t service)
+{
+    struct message_start s = near_start(o, token);
+
+    s.flags |= MESSAGE_PULL | (o->recursive ? MESSAGE_RECURSIVE : 0) |
+               (o->go_back_n ? MESSAGE_GO_BACK_N : 0) | (o->resume ? MESSAGE_RESUME : 0) |
+               (one_file ? MESSAGE_ONE_FILE : 0);
+    s.streams = o->streams;
+    s.service = service;
+    return s;
+}
+
+bool near_names_directory(const struct near_options *o)
+{
+    size_t len = strlen(o->target);
+
+    return o->n_sources > 1 || (len > 0 && o->target[len - 1] == '/');
+}
+
 /* Starts the far end, and has it do its half. */
-static int near_order(struct near *n, uint32_t flags, uint16_t service)
+static int near_order(struct near *n, struct message_start start)
 {
     const struct near_options *o = n->options;
     char *target[] = {(char *)(uintptr_t)o->target};
     struct far_order order = {
-        .start = {.flags = flags | near_sync_flags(o->sync) |
-                           (o->common.quiet ? MESSAGE_QUIET : 0) | (o->direct ? MESSAGE_DIRECT : 0),
-                  .buffers = o->buffers,
-                  .streams = o->pull ? o->streams : 0,
-                  .max_bytes = o->pull ? 0 : o->max_bytes,
-                  .keep_s = o->pull ? 0 : o->keep_s,
-                  .service = service,
-                  .attributes = o->sync != NULL ? (uint16_t)o->sync->attributes : 0},
+        .start = start,
         .paths = o->pull ? o->sources : target,
         .n_paths = o->pull ? o->n_sources : 1,
         .sync = o->sync,
@@ -89,7 +131,6 @@ static int near_order(struct near *n, uint32_t flags, uint16_t service)
     };
     int code = far_start(&n->far, o->words, o->host, o->common.quiet);
 
-    memcpy(order.start.token, n->copy.token, sizeof n->copy.token);
     return code != SAY_OK ? code : far_order(&n->far, &order);
 }
 
@@ -145,14 +186,12 @@ static int near_push(struct near *n)
                                 .sync = o->sync != NULL ? &n->sync : NULL,
                                 .manifest = &n->manifest};
     bool many = o->n_sources > 1 || is_directory(o->sources[0]);
-    uint32_t flags = (o->overwrite ? MESSAGE_OVERWRITE : 0) | (o->fsync ? MESSAGE_FSYNC : 0) |
-                     (many ? MESSAGE_DIRECTORY : 0);
     int code = sender_check(&so, &n->sender.total_bytes);
 
     if (code == SAY_OK)
         code = push_addresses(n);
     if (code == SAY_OK)
-        code = near_order(n, flags, o->service);
+        code = near_order(n, near_start_receiver(o, n->copy.token, many));
     if (code == SAY_OK)
         code = far_wait(&n->far);
     if (code == SAY_OK)
@@ -169,21 +208,20 @@ static int pull_ready(void *context, struct sluice *session, uint16_t service)
 {
     struct near *n = context;
     const struct near_options *o = n->options;
-    uint32_t flags = MESSAGE_PULL | (o->recursive ? MESSAGE_RECURSIVE : 0) |
-                     (o->go_back_n ? MESSAGE_GO_BACK_N : 0) | (o->resume ? MESSAGE_RESUME : 0) |
-                     (o->sync != NULL || is_directory(o->target) ? 0 : MESSAGE_ONE_FILE);
+    bool one_file = o->sync == NULL && !is_directory(o->target);
     int code;
 
     if (o->address != NULL)
         n->addresses = (struct address_list){.n = 1, .list = {*o->address}};
     code = o->address != NULL ? SAY_OK : address_list_get(&n->addresses, session);
-    return code != SAY_OK ? code : near_order(n, flags, service);
+    if (code != SAY_OK)
+        return code;
+    return near_order(n, near_start_sender(o, n->copy.token, one_file, service));
 }
 
 static int near_pull(struct near *n)
 {
     const struct near_options *o = n->options;
-    size_t len = strlen(o->target);
     struct receiver_options ro = {.common = o->common,
                                   .output = o->target,
                                   .port = o->service,
@@ -196,8 +234,7 @@ static int near_pull(struct near *n)
                                   .fsync = o->fsync,
                                   .direct = o->direct,
                                   .overwrite = o->overwrite,
-                                  .directory =
-                                      o->n_sources > 1 || (len > 0 && o->target[len - 1] == '/'),
+                                  .directory = near_names_directory(o),
                                   .copy = &n->copy,
                                   .sync = o->sync != NULL ? &n->sync : NULL,
                                   .manifest = &n->manifest};

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "sluice/cp/address.h"
+#include "sluice/cp/message.h"
 #include "sluice/options.h"
 #include "sluice/rate/allowance.h"
 #include "sluice/sync/sync.h"
@@ -38,8 +39,16 @@ struct near_options {
     const char *manifest;            /* path of the one to be written; NULL: none */
 };
 
-/* The flags of a sync, in START. o NULL: none. */
-uint32_t near_sync_flags(const struct sync_options *o);
+/* What a far end that receives is told. directory: its target must be one. */
+struct message_start near_start_receiver(const struct near_options *o,
+                                         const uint8_t token[RECORD_TOKEN_BYTES], bool directory);
+/* What a far end that sends is told. one_file: the target is no directory. service: the receiver's.
+ */
+struct message_start near_start_sender(const struct near_options *o,
+                                       const uint8_t token[RECORD_TOKEN_BYTES], bool one_file,
+                                       uint16_t service);
+/* Whether the user has written the target as a directory. */
+bool near_names_directory(const struct near_options *o);
 /* Copies, with one of the ends here. Returns an exit code; errors are printed. */
 int near_run(const struct near_options *o);
 
