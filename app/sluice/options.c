@@ -148,3 +148,8 @@ bool options_talk(const struct options *o)
 {
     return !o->quiet && (o->verbose || (!o->json && isatty(STDERR_FILENO)));
 }
+
+FILE *options_lines(const struct options *o)
+{
+    return o->json_stream ? stdout : NULL;
+}

@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct options {
     const char *socket; /* path from --socket; NULL: $SLUICE_SOCKET, else libsluice's default */
@@ -68,5 +69,7 @@ int options_wrong(const char *command, const char *what);
 /* Whether to print the final line for people: with --verbose, or if stderr is a terminal and --json
  * is not given; never with --quiet. */
 bool options_talk(const struct options *o);
+/* Where lines of --json-stream go; NULL: nowhere. */
+FILE *options_lines(const struct options *o);
 
 #endif

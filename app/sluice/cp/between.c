@@ -35,11 +35,6 @@ struct between {
 
 /* ---- what the sender reports ---------------------------------------------------------------- */
 
-static FILE *between_lines(const struct between *b)
-{
-    return b->options->common.json_stream ? stdout : NULL;
-}
-
 static const char *between_progress(struct between *b, const struct message *m)
 {
     struct message_progress p;
@@ -70,7 +65,7 @@ static const char *between_file(struct between *b, const struct message *m)
     /* The sender's summary replaces this, unless the sender is lost before. */
     b->summary.files++;
     b->summary.bytes += f.bytes;
-    json_lines_file(between_lines(b), f.name, f.bytes);
+    json_lines_file(options_lines(&b->options->common), f.name, f.bytes);
     return NULL;
 }
 
@@ -83,7 +78,8 @@ static const char *between_failed(struct between *b, const struct message *m)
     if (why != NULL)
         return why;
     b->summary.failed++;
-    json_lines_failed(between_lines(b), f.name, text_safe(cause, sizeof cause, f.cause));
+    json_lines_failed(options_lines(&b->options->common), f.name,
+                      text_safe(cause, sizeof cause, f.cause));
     if (f.code == RECORD_OK)
         return NULL;
     say_error(SAY_REMOTE, "%s: %s: %s; %s", b->to.host, text_safe(name, sizeof name, f.name), cause,
@@ -322,7 +318,7 @@ int between_run(const struct near_options *o)
     }
     b->options = o;
     loop_signals();
-    progress_init(&b->progress, o->common.quiet || o->common.json, between_lines(b));
+    progress_init(&b->progress, o->common.quiet || o->common.json, options_lines(&o->common));
     if (between_name(b) < 0)
         code = say_error(SAY_RESOURCE, "no memory; end other programs first");
     else if (getrandom(b->token, sizeof b->token, 0) != (ssize_t)sizeof b->token)

@@ -276,7 +276,7 @@ static inline const struct copy_report *sender_reports(const struct sender *s)
 /* Where lines of JSON about files go; NULL: nowhere. */
 static inline FILE *sender_lines(const struct sender *s)
 {
-    return s->options->common.json_stream && !copy_is_far(s->options->copy) ? stdout : NULL;
+    return copy_is_far(s->options->copy) ? NULL : options_lines(&s->options->common);
 }
 
 /* Keeps the first exit code. */
