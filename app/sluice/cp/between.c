@@ -98,6 +98,7 @@ static const char *between_summary(struct between *b, const struct message *m)
         return why;
     b->summed = true;
     *s = told;
+    /* Another host has chosen these bytes, and JSON and the terminal show them. */
     text_safe(s->stats.peer, sizeof s->stats.peer, told.stats.peer);
     text_safe(s->peer, sizeof s->peer, told.peer);
     text_safe(s->stats.tx_why, sizeof s->stats.tx_why, told.stats.tx_why);

@@ -80,8 +80,8 @@ int message_decode(struct message *m, const uint8_t *bytes, size_t len, uint8_t 
     return MESSAGE_HEADER_BYTES + m->len_bytes;
 }
 
-/* START: 0 token  16 flags  20 streams  22 buffers  24 max_bytes  32 service  34 attributes  36
- * keep_s */
+/* START: 0 token  16 flags  20 streams  22 buffers  24 max_bytes  32 service  34 attributes
+ * 36 keep_s */
 void message_start_encode(uint8_t out[MESSAGE_START_BYTES], const struct message_start *s)
 {
     memset(out, 0, MESSAGE_START_BYTES);

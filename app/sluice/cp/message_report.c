@@ -97,8 +97,7 @@ const char *message_failed_decode(struct message_failed *f, const struct message
                : "a zero byte in a text";
 }
 
-/* ---- SUMMARY: numbers, 104 streams, 106 unit_bytes, 108 hash, 124 limits, then texts
- * ---------------------- */
+/* ---- SUMMARY: 0 numbers  104 streams  106 unit_bytes  108 hash  124 limits, then texts ------- */
 
 #define SUMMARY_STREAMS 104
 #define SUMMARY_UNIT    106
