@@ -15,19 +15,25 @@ static bool piece_cancelled(const struct storage_file *f)
     return __atomic_load_n(&f->cancel, __ATOMIC_RELAXED);
 }
 
+int64_t piece_try(const struct storage_piece *p, int fd, uint32_t from, uint32_t len)
+{
+    off_t at = (off_t)(p->offset + from);
+    ssize_t n = p->write ? pwrite(fd, p->data + from, len, at) : pread(fd, p->data + from, len, at);
+
+    return n < 0 ? -errno : n;
+}
+
 /* Moves len bytes of the piece from byte `from` on. 0 or a negative errno. */
 static int piece_part(const struct storage_file *f, const struct storage_piece *p, uint32_t from,
                       uint32_t len)
 {
     while (len > 0) {
-        off_t at = (off_t)(p->offset + from);
-        ssize_t n = p->write ? pwrite(f->fd, p->data + from, len, at)
-                             : pread(f->fd, p->data + from, len, at);
+        int64_t n = piece_try(p, f->fd, from, len);
 
-        if (n < 0 && errno == EINTR)
+        if (n == -EINTR)
             continue;
         if (n < 0)
-            return -errno;
+            return (int)n;
         if (n == 0)
             return p->write ? -EIO : -ENODATA;
         from += (uint32_t)n;
@@ -93,6 +99,6 @@ int piece_rest(struct storage_file *f, struct storage_piece *p, int64_t moved)
         return (int)moved;
     err = piece_steps(f, p, (uint32_t)moved, false);
     if (err == 0 && !p->write)
-        digest_update(f->digest, p->data, p->len_bytes);
+        piece_hash(f, p);
     return err;
 }

@@ -16,8 +16,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "sluice/attributes/fd_path.h"
-#include "sluice/storage/piece.h"
-#include "sluice/storage/ring.h"
+#include "sluice/storage/batch.h"
 
 #define THREADS_MAX 16
 
@@ -37,19 +36,6 @@ struct storage {
     /* Of the owner. */
     pthread_t threads[THREADS_MAX];
     unsigned int n_threads, max_threads;
-};
-
-/* What a thread has under way of its file: `n` pieces, the oldest at `head`. */
-struct batch {
-    struct storage *storage;
-    struct storage_file *file;
-    struct ring *ring; /* NULL: none, or not needed yet */
-    bool tried;        /* to open it */
-    struct storage_piece *pieces[RING_DEPTH];
-    uint32_t direct[RING_DEPTH]; /* bytes that go past the page cache */
-    int64_t moved[RING_DEPTH];   /* of these, or a negative errno; valid unless in_ring */
-    bool in_ring[RING_DEPTH];
-    uint32_t head, n;
 };
 
 /* ---- under the mutex ----------------------------------------------------------------------- */
@@ -92,6 +78,14 @@ static struct storage_piece *file_pop(struct storage_file *f)
     return p;
 }
 
+/* The last piece of `done` was taken: the descriptor is not readable any more. */
+static void storage_emptied(struct storage *s)
+{
+    uint64_t count;
+
+    CHECK(read(s->fd, &count, sizeof count) == sizeof count);
+}
+
 static void storage_done(struct storage *s, struct storage_piece *p)
 {
     const uint64_t one = 1;
@@ -110,6 +104,7 @@ static void storage_done(struct storage *s, struct storage_piece *p)
 static void storage_undo(struct storage *s, const struct storage_file *f)
 {
     struct storage_piece **at = &s->first_done, *p;
+    bool some = s->first_done != NULL;
 
     s->last_done = NULL;
     while ((p = *at) != NULL) {
@@ -121,90 +116,36 @@ static void storage_undo(struct storage *s, const struct storage_file *f)
             at = &p->next;
         }
     }
+    if (some && s->first_done == NULL)
+        storage_emptied(s);
 }
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-/* Whether another piece of the file is begun before the oldest one is done. Nothing begins behind a
- * piece that goes through the page cache: it is hashed only at its end. */
-static bool batch_room(const struct batch *b)
+/* Does pieces of the file, until it has none, or another file waits. The mutex is locked before and
+ * after. */
+static void storage_serve(struct storage *s, struct batch *b, struct storage_file *f)
 {
-    const struct storage_file *f = b->file;
-    bool several = f->direct_fd >= 0 && b->ring != NULL && !storage_refused(f);
-
-    if (b->n > 0 && b->direct[(b->head + b->n - 1) % RING_DEPTH] == 0)
-        return false;
-    return b->n < (several ? RING_DEPTH : 1) && f->first != NULL;
-}
-
-/* Begins a piece. */
-static void batch_begin(struct batch *b, struct storage_piece *p)
-{
-    uint32_t slot = (b->head + b->n) % RING_DEPTH, direct = piece_direct(b->file, p);
-
-    b->pieces[slot] = p;
-    b->direct[slot] = direct;
-    b->moved[slot] = 0;
-    b->in_ring[slot] = false;
-    b->n++;
-    if (direct == 0 || __atomic_load_n(&b->file->err, __ATOMIC_RELAXED) != 0)
-        return;
-    if (p->write)
-        piece_hash(b->file, p);
-    if (b->ring == NULL) {
-        ssize_t moved = p->write ? pwrite(b->file->direct_fd, p->data, direct, (off_t)p->offset)
-                                 : pread(b->file->direct_fd, p->data, direct, (off_t)p->offset);
-
-        b->moved[slot] = moved < 0 ? -errno : moved;
-        return;
-    }
-    b->in_ring[slot] = ring_submit(b->ring, slot, b->file, p, direct) == 0;
-}
-
-/* Completes the oldest piece. Returns 0 or a negative errno. */
-static int batch_end(struct batch *b)
-{
-    struct storage_piece *p = b->pieces[b->head];
-    struct storage_file *f = b->file;
-    int64_t moved = b->in_ring[b->head] ? ring_wait(b->ring, b->head) : b->moved[b->head];
-    bool direct = b->direct[b->head] > 0;
-
-    if (__atomic_load_n(&f->err, __ATOMIC_RELAXED) != 0 ||
-        __atomic_load_n(&f->cancel, __ATOMIC_RELAXED))
-        return -ECANCELED;
-    return direct ? piece_rest(f, p, moved) : piece_move(f, p);
-}
-
-/* Does pieces of the file, until it has none or, if several may be under way at the same time,
- * another file waits. The mutex is locked before and after. */
-static void batch_run(struct batch *b, struct storage_file *f)
-{
-    struct storage *s = b->storage;
-    struct storage_piece *p;
-    int err;
-
-    b->file = f;
-    b->head = b->n = 0;
     f->running = true;
-    do {
-        while ((b->n == 0 || s->first_file == NULL) && batch_room(b)) {
+    pthread_mutex_unlock(&s->mutex);
+    batch_start(b, f);
+    pthread_mutex_lock(&s->mutex);
+    while (b->n > 0 || f->first != NULL) {
+        struct storage_piece *p;
+
+        while ((b->n == 0 || s->first_file == NULL) && f->first != NULL && batch_room(b)) {
             p = file_pop(f);
             pthread_mutex_unlock(&s->mutex);
             batch_begin(b, p);
             pthread_mutex_lock(&s->mutex);
         }
         pthread_mutex_unlock(&s->mutex);
-        CHECK(b->n > 0);
-        err = batch_end(b);
+        p = batch_end(b);
         pthread_mutex_lock(&s->mutex);
-        p = b->pieces[b->head];
-        p->err = err;
-        if (err < 0 && f->err == 0)
-            __atomic_store_n(&f->err, err, __ATOMIC_RELAXED);
         storage_done(s, p);
-        b->head = (b->head + 1) % RING_DEPTH;
-        b->n--;
-    } while (b->n > 0 || (f->first != NULL && s->first_file == NULL));
+        if (b->n == 0 && s->first_file != NULL)
+            break;
+    }
     f->running = false;
     if (f->first != NULL)
         storage_queue(s, f);
@@ -214,9 +155,8 @@ static void batch_run(struct batch *b, struct storage_file *f)
 static void *storage_run(void *context)
 {
     struct storage *s = context;
-    struct batch b = {.storage = s};
+    struct batch b = {.ring = NULL};
     struct storage_file *f;
-    int err;
 
     pthread_mutex_lock(&s->mutex);
     while (!s->end) {
@@ -228,20 +168,10 @@ static void *storage_run(void *context)
             continue;
         }
         storage_unqueue(s, f);
-        if (f->direct_fd >= 0 && !b.tried) {
-            b.tried = true;
-            f->running = true;
-            pthread_mutex_unlock(&s->mutex);
-            b.ring = ring_open(&err);
-            pthread_mutex_lock(&s->mutex);
-        }
-        if (f->first != NULL)
-            batch_run(&b, f);
-        f->running = false;
-        pthread_cond_signal(&s->stopped);
+        storage_serve(s, &b, f);
     }
     pthread_mutex_unlock(&s->mutex);
-    ring_close(b.ring);
+    batch_fini(&b);
     return NULL;
 }
 
@@ -380,7 +310,6 @@ int storage_put(struct storage *s, struct storage_piece *p)
 struct storage_piece *storage_take(struct storage *s)
 {
     struct storage_piece *p;
-    uint64_t count;
 
     if (s == NULL)
         return NULL;
@@ -389,7 +318,7 @@ struct storage_piece *storage_take(struct storage *s)
     if (p != NULL) {
         s->first_done = p->next;
         if (s->first_done == NULL)
-            CHECK(read(s->fd, &count, sizeof count) == sizeof count);
+            storage_emptied(s);
     }
     pthread_mutex_unlock(&s->mutex);
     if (p == NULL)
@@ -404,8 +333,7 @@ struct storage_piece *storage_take(struct storage *s)
 void storage_cancel(struct storage *s, struct storage_file *f)
 {
     struct storage_piece *p;
-    bool some, wrong = false;
-    uint64_t count;
+    bool wrong = false;
 
     if (!storage_busy(f))
         return;
@@ -426,10 +354,7 @@ void storage_cancel(struct storage *s, struct storage_file *f)
         wrong = p->err != 0;
         f->done_bytes += wrong ? p->done_bytes : p->len_bytes;
     }
-    some = s->first_done != NULL;
     storage_undo(s, f);
-    if (some && s->first_done == NULL)
-        CHECK(read(s->fd, &count, sizeof count) == sizeof count);
     pthread_mutex_unlock(&s->mutex);
     f->n = 0;
     __atomic_store_n(&f->cancel, false, __ATOMIC_RELAXED);

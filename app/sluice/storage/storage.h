@@ -58,7 +58,8 @@ struct storage_file {
     struct storage_piece *first, *last; /* that wait */
     struct storage_file *next;          /* that waits for a thread */
     bool queued, running;
-    int err;      /* of the first piece that failed; atomic */
+
+    int err;      /* of the first piece that failed; of the thread that has the file */
     bool cancel;  /* the owner waits for the end of what runs; atomic */
     bool refused; /* the file system refused direct I/O; atomic */
 };
