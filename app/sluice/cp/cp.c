@@ -391,15 +391,19 @@ static int cp_option(struct cp *c, char **argv, int opt)
     return code;
 }
 
+static int cp_mixed(const struct cp *c)
+{
+    return options_wrong(c->command, "some sources are here, some on another host; copy them one "
+                                     "after the other");
+}
+
 /* Takes note of the host of the target, while that of all `count` - 1 sources stands in c->host. */
 static int cp_between(struct cp *c, const char *host, int remote, int count)
 {
     strcpy(c->from, c->host);
     strcpy(c->host, host);
     if (remote < count - 1)
-        return options_wrong(c->command,
-                             "some sources are here, some on another host; copy them one after "
-                             "the other");
+        return cp_mixed(c);
     if (strcmp(c->from, c->host) == 0)
         return options_wrong(c->command,
                              "both sides are on one host; copy there, with cp(1) or rsync(1)");
@@ -440,11 +444,7 @@ static int cp_operands(struct cp *c, char **operands, int count)
                              c->near.sync != NULL
                                  ? "no side names a host; write HOST:PATH for one, or use rsync(1)"
                                  : "no side names a host; write HOST:PATH for one, or use cp(1)");
-    if (c->near.pull && remote < count - 1)
-        return options_wrong(c->command,
-                             "some sources are here, some on another host; copy them one after "
-                             "the other");
-    return SAY_OK;
+    return c->near.pull && remote < count - 1 ? cp_mixed(c) : SAY_OK;
 }
 
 /* Puts what starts the far end behind the n words of the remote shell. */
@@ -476,8 +476,10 @@ static int cp_run(struct cp *c)
     if (c->from[0] != 0) {
         c->near.from_words = c->from_words;
         c->near.from_host = c->from;
+        code = between_run(&c->near);
+    } else {
+        code = near_run(&c->near);
     }
-    code = c->from[0] != 0 ? between_run(&c->near) : near_run(&c->near);
     free(command);
     return code;
 }
