@@ -144,8 +144,7 @@ bool sender_streams_heard(struct sender *s, const struct record *r, const char *
     char where[STREAM_WHERE_MAX];
 
     *why = "connections that nobody has asked for";
-    if (m->wanted == 1 || m->heard || r->size > m->wanted ||
-        memcmp(r->hash, m->token, sizeof m->token) != 0)
+    if (m->wanted == 1 || m->heard || r->size > m->wanted || !copy_same_token(r->hash, m->token))
         return false;
     m->heard = true;
     if (!s->end_sent && r->size > 1)
@@ -212,8 +211,7 @@ static void stream_heard(struct sender *s, struct sender_stream *t, uint64_t len
     struct record r;
     bool right = record_decode(memory + RECORD_HEADER_BYTES, len, &r, &why) == 0;
 
-    right = right && r.type == RECORD_JOIN &&
-            memcmp(r.hash, s->streams.token, sizeof s->streams.token) == 0;
+    right = right && r.type == RECORD_JOIN && copy_same_token(r.hash, s->streams.token);
     if (!right || t->open || stream_listen(s, t) < 0) {
         stream_failed(s, t, -EPROTO, false);
         return;
