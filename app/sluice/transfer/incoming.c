@@ -250,7 +250,7 @@ static bool incoming_is_behind(const struct incoming *in)
     if (!storage_busy(&in->behind))
         return false;
     (void)!record_decode(at, from->len[from->head] - in->at_bytes, &r, &why);
-    return incoming_behind_waits(in, &r);
+    return !incoming_behind_takes(in, &r);
 }
 
 /* Shuts our direction down once all files are received and answered; sets INCOMING_OVER once both

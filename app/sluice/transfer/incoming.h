@@ -209,13 +209,12 @@ void incoming_streams_close(struct incoming *in);
 void incoming_behind_begin(struct incoming *in);
 /* All of in->part is written. */
 void incoming_behind_end(struct incoming *in);
-/* Whether this record's data, in the request at the head, are to be written behind. */
+/* Whether this record's data, in the request that is being read, are to be written behind. Any
+ * other record waits until those before it are written. */
 bool incoming_behind_takes(const struct incoming *in, const struct record *r);
 /* Has them written, as part_file_write() does. */
 enum record_code incoming_behind_write(struct incoming *in, const uint8_t *data,
                                        uint32_t len_bytes);
-/* Whether the next record has to wait until what came before it is written. */
-bool incoming_behind_waits(const struct incoming *in, const struct record *r);
 /* What is not written yet of the file will not be. */
 void incoming_behind_cancel(struct incoming *in);
 

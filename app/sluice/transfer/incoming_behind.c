@@ -56,7 +56,7 @@ void incoming_behind_end(struct incoming *in)
 
 bool incoming_behind_takes(const struct incoming *in, const struct record *r)
 {
-    const struct incoming *from = in->streams.reading != NULL ? in->streams.reading : in;
+    const struct incoming *from = in->streams.reading;
 
     return r->type == RECORD_DATA && behind_pays(in) && r->len_bytes >= STORAGE_PIECE_MIN &&
            !from->pieces[from->buffer[from->head]].busy;
@@ -64,7 +64,7 @@ bool incoming_behind_takes(const struct incoming *in, const struct record *r)
 
 enum record_code incoming_behind_write(struct incoming *in, const uint8_t *data, uint32_t len_bytes)
 {
-    struct incoming *from = in->streams.reading != NULL ? in->streams.reading : in;
+    struct incoming *from = in->streams.reading;
     struct storage_piece *p = &from->pieces[from->buffer[from->head]];
     uint64_t offset = in->part.at_bytes;
     enum record_code code = part_file_pass(&in->part, len_bytes);
@@ -84,11 +84,6 @@ enum record_code incoming_behind_write(struct incoming *in, const uint8_t *data,
     in->storage = NULL; /* without threads, all is written here */
     in->part.at_bytes = offset;
     return part_file_write(&in->part, data, len_bytes);
-}
-
-bool incoming_behind_waits(const struct incoming *in, const struct record *r)
-{
-    return storage_busy(&in->behind) && !incoming_behind_takes(in, r);
 }
 
 void incoming_behind_cancel(struct incoming *in)
