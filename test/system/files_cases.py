@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Functions that the cases of files_test.py share: they run `sluice`, compare trees and run the cases."""
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, ClassVar
+from typing import IO, Any, ClassVar
 
 import tap
 
@@ -190,6 +191,15 @@ def make(folder: str, name: str, content: bytes) -> str:
     return path
 
 
+def make_large(folder: str, name: str, mib: int) -> str:
+    """Makes a file of this many MiB of random bytes; returns its path."""
+    path, rng = os.path.join(folder, name), random.Random(SEED)
+    with open(path, "wb") as f:
+        for _ in range(mib):
+            f.write(rng.randbytes(MIB))
+    return path
+
+
 def to_folder(folder: str, *paths: str, options: Sequence[str] = ()) -> str:
     """Sends paths into folder/in, which must work; returns that folder."""
     target = os.path.join(folder, "in")
@@ -205,6 +215,19 @@ def to_folder(folder: str, *paths: str, options: Sequence[str] = ()) -> str:
 def parts(folder: str) -> list[str]:
     """Names of the temporary files that are left in this folder."""
     return [n for _, _, names in os.walk(folder) for n in names if ".part-" in n]
+
+
+def part_bytes(folder: str) -> int:
+    """Bytes of these files together."""
+    return sum(os.path.getsize(os.path.join(path, n)) for path, _, names in os.walk(folder) for n in names if ".part-" in n)
+
+
+def conns(sock: str) -> list[dict[str, Any]]:
+    """The connections of a daemon, as `sluice show conns` has them."""
+    run = Run("show", "conns", "--json", sock=sock)
+    assert run.wait() == OK, run.err
+    found: list[dict[str, Any]] = json.loads(run.out)["conns"]
+    return found
 
 
 def wait_for(what: str, condition: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
@@ -235,6 +258,14 @@ def listing(folder: str) -> dict[bytes, tuple[bool, int, int, int]]:
             found[os.path.relpath(full, os.fsencode(folder))] = (
                 is_dir, st.st_mode & 0o777, st.st_mtime_ns, 0 if is_dir else st.st_size)
     return found
+
+
+def same_tree(a: str, b: str) -> None:
+    here, there = listing(a), listing(b)
+    assert here == there, sorted(set(here.items()) ^ set(there.items()))[:6]
+    for name, (is_dir, _, _, _) in here.items():
+        assert is_dir or same_file(os.path.join(os.fsencode(a), name),
+                                   os.path.join(os.fsencode(b), name)), name
 
 
 def main(argv: list[str]) -> int:

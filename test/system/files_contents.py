@@ -7,7 +7,7 @@ import signal
 import time
 
 from .files_cases import (INTERRUPT, LOCAL, MIB, OK, REMOTE, SEED, SOCK_B, TRANSFER, Run, case, feeding,
-                          listing, make, parts, port, recv, same_file, send, to_folder, wait_for)
+                          make, make_large, parts, port, recv, same_file, same_tree, send, to_folder, wait_for)
 
 
 @case("an empty file")
@@ -34,11 +34,7 @@ def chunks(folder: str) -> None:
 
 @case("300 MiB of random bytes, and both sides print the same hash")
 def large(folder: str) -> None:
-    path = os.path.join(folder, "large")
-    rng = random.Random(SEED)
-    with open(path, "wb") as f:
-        for _ in range(300):
-            f.write(rng.randbytes(MIB))
+    path = make_large(folder, "large", 300)
     target = os.path.join(folder, "in")
     os.mkdir(target)
     receiver, host = recv(target, "--json")
@@ -136,14 +132,6 @@ def make_tree(folder: str, count: int) -> str:
         os.chmod(path, rng.choice((0o755, 0o700, 0o555)))
         os.utime(path, ns=(0, rng.randrange(10 ** 18)))
     return root
-
-
-def same_tree(a: str, b: str) -> None:
-    here, there = listing(a), listing(b)
-    assert here == there, sorted(set(here.items()) ^ set(there.items()))[:6]
-    for name, (is_dir, _, _, _) in here.items():
-        assert is_dir or same_file(os.path.join(os.fsencode(a), name),
-                                   os.path.join(os.fsencode(b), name)), name
 
 
 @case("a tree of 500 small files: contents, modes, times, odd names, empty directories")

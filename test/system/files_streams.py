@@ -7,8 +7,8 @@ import signal
 import time
 
 from . import files_raw as raw
-from .files_cases import (ADDR_B, MIB, OK, SEED, SOCK_A, SOCK_B, TRANSFER, Run, attacker, case, listing,
-                          make, parts, port, recv, same_file, send, wait_for)
+from .files_cases import (ADDR_B, MIB, OK, SEED, SOCK_A, SOCK_B, TRANSFER, Run, attacker, case, conns, listing,
+                          make, make_large, part_bytes, parts, port, recv, same_file, send, wait_for)
 
 STREAMS, JOIN = 21, 22
 TOKEN = bytes(range(16))
@@ -20,30 +20,9 @@ def numbered(number: int, kind: int, file: int = 0, data: bytes = b"", size: int
     return raw.record(kind, file, data, size=size, mode=mode, tail=hashed + number.to_bytes(8, "big"))
 
 
-def conns(sock: str) -> int:
-    """How many connections the daemon has."""
-    run = Run("show", "conns", "--json", sock=sock)
-    assert run.wait() == OK, run.err
-    return len(json.loads(run.out)["conns"])
-
-
-def came(folder: str) -> int:
-    """Bytes of the part files in this folder."""
-    return sum(os.path.getsize(os.path.join(folder, name)) for name in parts(folder))
-
-
-def large(folder: str, name: str, mib: int) -> str:
-    rng = random.Random(SEED)
-    path = os.path.join(folder, name)
-    with open(path, "wb") as f:
-        for _ in range(mib):
-            f.write(rng.randbytes(MIB))
-    return path
-
-
 @case("streams: a large file crosses several connections, and both sides say how many")
 def several(folder: str) -> None:
-    path = large(folder, "large", 150)
+    path = make_large(folder, "large", 150)
     for wanted in (2, 5, 16):
         target = os.path.join(folder, f"in{wanted}")
         receiver, host = recv(target, "--json", "--bwlimit", "1Gbit")  # so slow that all can be opened
@@ -55,7 +34,7 @@ def several(folder: str) -> None:
         assert here["hash"] == there["hash"] and here["bytes"] == there["bytes"] == 150 * MIB, (here, there)
         assert here["packets"] >= 150 * MIB // here["unit_bytes"], here
         assert same_file(path, target)
-    wait_for("no connection is left", lambda: conns(SOCK_A) + conns(SOCK_B) == 0)
+    wait_for("no connection is left", lambda: not conns(SOCK_A) and not conns(SOCK_B))
 
 
 @case("streams: a tree of files of all sizes, several senders at a time")
@@ -82,14 +61,14 @@ def trees(folder: str) -> None:
 
 @case("streams: a killed sender's part is completed, with as many connections or another number of them")
 def resumed(folder: str) -> None:
-    path = large(folder, "large", 200)
+    path = make_large(folder, "large", 200)
     target = os.path.join(folder, "in")
     os.mkdir(target)
     for wanted in (4, 2):
-        before = came(target)
+        before = part_bytes(target)
         receiver, host = recv(target, "--bwlimit", "1Gbit")
         sender = send("-P", wanted, "--resume", path, host)
-        wait_for("some of it has come", lambda: came(target) > before + 20 * MIB)  # noqa: B023
+        wait_for("some of it has come", lambda: part_bytes(target) > before + 20 * MIB)  # noqa: B023
         sender.signal(signal.SIGKILL)
         sender.wait()
         assert receiver.wait() == TRANSFER, receiver.err
@@ -103,21 +82,21 @@ def resumed(folder: str) -> None:
 
 @case("streams: a receiver that is stopped ends all of them")
 def stopped(folder: str) -> None:
-    path = large(folder, "large", 100)
+    path = make_large(folder, "large", 100)
     target = os.path.join(folder, "in")
     os.mkdir(target)
     receiver, host = recv(target, "--bwlimit", "200Mbit")
     sender = send("-P", 4, path, host)
-    wait_for("all are there", lambda: conns(SOCK_B) >= 4)
+    wait_for("all are there", lambda: len(conns(SOCK_B)) >= 4)
     receiver.signal(signal.SIGINT)
     receiver.wait()
     sender.expect(TRANSFER, "gave up")
-    wait_for("no connection is left", lambda: conns(SOCK_A) + conns(SOCK_B) == 0)
+    wait_for("no connection is left", lambda: not conns(SOCK_A) and not conns(SOCK_B))
 
 
 @case("streams: --bwlimit holds for all of them together, at either end")
 def limited(folder: str) -> None:
-    path = large(folder, "large", 24)
+    path = make_large(folder, "large", 24)
     for at_sender in (True, False):
         target = os.path.join(folder, f"in{at_sender}")
         limit = ["--bwlimit", "200Mbit"]

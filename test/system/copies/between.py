@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cases of copies_test.py: copies and syncs between two other hosts, from one that has no daemon."""
-import glob
 import json
 import os
 import random
@@ -10,9 +9,9 @@ import stat
 import time
 from collections.abc import Sequence
 
-from .cases import RSH, cp, gone, home, operands
-from ..files_cases import (DAEMON, LOCAL, MIB, OK, PEER, REMOTE, SEED, SOCK_A, SOCK_B, TRANSFER, USAGE, Run, case, listing, make,
-                           parts, same_file, small_disk, wait_for, without_override)
+from .cases import RSH, cp, gone, home, noted_in, operands
+from ..files_cases import (DAEMON, LOCAL, MIB, OK, PEER, REMOTE, SEED, SOCK_A, SOCK_B, TRANSFER, USAGE, Run, case, make,
+                           part_bytes, parts, same_file, same_tree, small_disk, wait_for, without_override)
 
 FROM, TO = "me@a", "me@b"
 SOON_S = 10
@@ -29,10 +28,7 @@ def at(folder: str, host: str) -> str:
 
 def _noted(folder: str, host: str, name: str) -> str:
     """What rsh.py has logged of this host."""
-    path = os.path.join(folder, f"log-{host}", name)
-    wait_for(name, lambda: os.path.exists(path))
-    with open(path, encoding="utf-8") as f:
-        return f.read()
+    return noted_in(os.path.join(folder, f"log-{host}"), name)
 
 
 def _pids(folder: str) -> list[int]:
@@ -67,14 +63,6 @@ def _tree(folder: str, rng: random.Random) -> str:
     return top
 
 
-def _same(a: str, b: str) -> None:
-    assert listing(a) == listing(b), (listing(a), listing(b))
-    for path, _, names in os.walk(a):
-        for name in names:
-            there = os.path.join(path, name)
-            assert os.path.islink(there) or same_file(there, os.path.join(b, os.path.relpath(there, a))), there
-
-
 @case("between two other hosts: files, trees, several sources, odd names")
 def files(folder: str) -> None:
     a, b = at(folder, "a"), at(folder, "b")
@@ -84,7 +72,7 @@ def files(folder: str) -> None:
     assert same_file(odd, os.path.join(b, "g"))
     os.mkdir(os.path.join(b, "in"))
     between(folder, "-r", f"{FROM}:tree", f"{FROM}:{odd}", f"{TO}:in").expect(OK)
-    _same(top, os.path.join(b, "in", "tree"))
+    same_tree(top, os.path.join(b, "in", "tree"))
     assert same_file(odd, os.path.join(b, "in", os.path.basename(odd)))
     make(a, "new", b"new")
     between(folder, "--overwrite", "--fsync", "--go-back-N", "--buffers", "2", "--port", "50123", "--address",
@@ -93,7 +81,7 @@ def files(folder: str) -> None:
     between(folder, "-r", f"{FROM}:", f"{TO}:all/").expect(REMOTE, f"{TO}: all/", "mkdir")
     os.mkdir(os.path.join(b, "all"))
     between(folder, "-r", f"{FROM}:", f"{TO}:all/").expect(OK)
-    _same(a, os.path.join(b, "all"))
+    same_tree(a, os.path.join(b, "all"))
     assert not parts(folder)
 
 
@@ -221,10 +209,6 @@ def hostile(folder: str) -> None:
     _all_gone(folder)
 
 
-def _part_bytes(target: str) -> int:
-    return sum(os.path.getsize(p) for p in glob.glob(f"{target}/.*.part-*"))
-
-
 def _cut(folder: str, run: Run, victim: str) -> int:
     """Kills one of the processes; returns the exit code."""
     if victim in ("near", "user"):
@@ -245,11 +229,11 @@ def killed(folder: str) -> None:
                                 ("b rsh-pid", TRANSFER, TO), ("near", -signal.SIGKILL, ""),
                                 ("user", 128 + signal.SIGINT, "")):
         run = between(folder, "--resume", *SLOW, f"{FROM}:f", f"{TO}:.")
-        wait_for("a part", lambda: _part_bytes(b) > 6 * MIB)
+        wait_for("a part", lambda: part_bytes(b) > 6 * MIB)
         ended = _cut(folder, run, victim)
         assert ended == code, (victim, ended, run.err)
         assert words in run.err and bool(words) == bool(run.errors), (victim, run.err)  # the other end may say more
-        assert len(parts(b)) == 1 and _part_bytes(b) >= 6 * MIB, (victim, os.listdir(b))
+        assert len(parts(b)) == 1 and part_bytes(b) >= 6 * MIB, (victim, os.listdir(b))
         run = between(folder, "--resume", "--json", f"{FROM}:f", f"{TO}:.")
         run.expect(OK)
         assert same_file(path, os.path.join(b, "f"))
@@ -260,7 +244,7 @@ def killed(folder: str) -> None:
         os.remove(os.path.join(b, "f"))
         assert os.listdir(b) == [], os.listdir(b)
     run = between(folder, *SLOW, "--keep-partial", "0", f"{FROM}:f", f"{TO}:.")
-    wait_for("a part", lambda: _part_bytes(b) > 6 * MIB)
+    wait_for("a part", lambda: part_bytes(b) > 6 * MIB)
     assert _cut(folder, run, "a far-pid") == TRANSFER
     wait_for("no part", lambda: os.listdir(b) == [], SOON_S)
 
@@ -276,7 +260,7 @@ def synced(folder: str) -> None:
     run.expect(OK)
     assert "<f+++++++++ d0/f00" in run.out.splitlines() and not os.path.exists(target), run.out
     between(folder, "-aH", f"{FROM}:tree/", f"{TO}:in", command="sync").expect(OK)
-    _same(top, target)
+    same_tree(top, target)
     assert os.stat(os.path.join(target, "d0", "again")).st_nlink == 2
     make(target, "extra", b"x")
     make(target, "kept.o", b"x")

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Functions that the cases of copies_test.py share: they run `sluice cp` from A, with B as the other host."""
-import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
 
-from ..files_cases import OK, SLUICE, SOCK_A, SOCK_B, Run, parts, wait_for
+from ..files_cases import OK, SLUICE, SOCK_A, SOCK_B, Run, conns, parts, wait_for
 
 RSH = f"{sys.executable} -B {os.path.join(os.path.dirname(os.path.abspath(__file__)), 'rsh.py')}"
 HOST = "me@far"  # as messages name the other host
@@ -58,7 +57,12 @@ def copy(folder: str, *args: object) -> Run:
 
 def noted(folder: str, name: str) -> str:
     """What rsh.py has logged under this name, once it is there."""
-    path = os.path.join(notes(folder), name)
+    return noted_in(notes(folder), name)
+
+
+def noted_in(log: str, name: str) -> str:
+    """The same, of an rsh.py that logs in another folder."""
+    path = os.path.join(log, name)
     wait_for(name, lambda: os.path.exists(path))
     with open(path, encoding="utf-8") as f:
         return f.read()
@@ -75,7 +79,4 @@ def gone(pid: int) -> bool:
 
 def receiver_service(sock: str) -> int:
     """The service that a receiver with any free one waits on; 0: none does."""
-    done = subprocess.run([SLUICE, "show", "conns", "--json", "--socket", sock], capture_output=True, text=True,
-                          check=True, timeout=30)
-    return next((c["service"] for c in json.loads(done.stdout)["conns"]
-                 if c["state"] == "waiting" and c["service"] >= 49152), 0)
+    return next((c["service"] for c in conns(sock) if c["state"] == "waiting" and c["service"] >= 49152), 0)

@@ -11,8 +11,8 @@ import time
 
 from .. import files_raw as raw
 from .cases import HOST, cp, gone, home, noted, notes
-from ..files_cases import (MIB, OK, REMOTE, SEED, SOCK_A, USAGE, Run, attacker, case, feeding, make, parts, recv, same_file,
-                           send, wait_for)
+from ..files_cases import (MIB, OK, REMOTE, SEED, SOCK_A, USAGE, Run, attacker, case, feeding, make, part_bytes, parts, recv,
+                           same_file, send, wait_for)
 
 ROUNDS = int(os.environ.get("SLUICE_RESUME_ROUNDS") or "6")
 AGAIN_MAX = 8 * MIB  # bytes that may be sent twice, besides what was in flight
@@ -55,10 +55,6 @@ def _whole_sizes(target: str) -> list[int]:
     return sizes
 
 
-def _part_bytes(target: str) -> int:
-    return sum(os.path.getsize(p) for p in glob.glob(f"{target}/**/.*.part-*", recursive=True))
-
-
 def _cut(folder: str, run: Run, victim: str) -> None:
     if victim == "near":
         run.signal(signal.SIGKILL)
@@ -99,7 +95,7 @@ def cut_off(folder: str) -> None:
                 time.sleep(0.0005)
             if run.process.poll() is None:
                 _cut(folder, run, victim)
-        there, part = _whole(source, target), _part_bytes(target)
+        there, part = _whole(source, target), part_bytes(target)
         said = _resumed(folder, first, second)
         sent = said["bytes"] - said["kept_bytes"]
         assert _whole(source, target).keys() == _whole(source, source).keys() and not parts(target), os.listdir(target)
@@ -284,7 +280,7 @@ def quiet(folder: str) -> None:
     os.mkdir(target)
     for option in ("-v", "-q"):
         run = cp(folder, option, "--buffers", 1, "me@far:" + source, target)
-        while run.process.poll() is None and _part_bytes(target) < 2 * CHUNK:
+        while run.process.poll() is None and part_bytes(target) < 2 * CHUNK:
             time.sleep(0.0005)
         run.signal(signal.SIGINT)
         run.wait()

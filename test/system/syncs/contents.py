@@ -11,7 +11,8 @@ import subprocess
 import time
 
 from ..copies.cases import HOST, gone, home, noted, notes
-from ..files_cases import LOCAL, MIB, OK, REMOTE, SEED, USAGE, case, make, same_file, small_disk, wait_for, without_override
+from ..files_cases import (LOCAL, MIB, OK, REMOTE, SEED, USAGE, case, make, part_bytes, same_file, small_disk, wait_for,
+                           without_override)
 from .cases import counted, sync, synced, there
 from .trees import snapshot
 
@@ -24,10 +25,6 @@ def _folders(folder: str) -> tuple[str, str]:
     os.mkdir(source)
     os.mkdir(target)
     return source, target
-
-
-def _part_bytes(target: str) -> int:
-    return sum(os.path.getsize(p) for p in glob.glob(os.path.join(target, ".*.part-*")))
 
 
 def _edited(content: bytes, rng: random.Random, edits: int) -> bytes:
@@ -289,14 +286,14 @@ def cut_off(folder: str) -> None:
         run = sync(folder, "--buffers", 1, "--delete", source + "/", "me@far:in")
         far = [int(noted(folder, name)) for name in ("far-pid", "rsh-pid")]
         enough = rng.randrange(2 * CHUNK, 90 * CHUNK)
-        while run.process.poll() is None and _part_bytes(target) < enough:
+        while run.process.poll() is None and part_bytes(target) < enough:
             time.sleep(0.0005)
         if run.process.poll() is None:
             os.kill(run.process.pid if victim == "near" else int(noted(folder, victim)), signal.SIGKILL)
         over = run.wait() == OK
         for pid in far:
             wait_for("the end of the far end", functools.partial(gone, pid))
-        part = _part_bytes(target) // CHUNK * CHUNK
+        part = part_bytes(target) // CHUNK * CHUNK
         # The sender is ahead: it may have said all that the receiver has to copy, and then be killed.
         over = over or same_file(path, copy)
         with open(copy, "rb") as f:
