@@ -169,7 +169,7 @@ def disorder(folder: str) -> None:
         assert not os.listdir(target), f"{what}: {os.listdir(target)}"
 
 
-@case("streams: only who has the token joins, and what joins is read in turn")
+@case("streams: only a connection with the token joins, and it is read in turn")
 def joining(folder: str) -> None:
     target = os.path.join(folder, "in")
     os.mkdir(target)
