@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "bytes.hh"
 #include "unit/base/seed.h"
 
 extern "C" {
@@ -15,14 +16,7 @@ extern "C" {
 
 static std::string hex(const uint8_t *bytes, size_t len)
 {
-    std::string out;
-    char two[3];
-
-    for (size_t i = 0; i < len; i++) {
-        snprintf(two, sizeof two, "%02x", bytes[i]);
-        out += two;
-    }
-    return out;
+    return to_hex(Bytes(bytes, bytes + len));
 }
 
 static std::string encoded(const struct record &r)

@@ -359,18 +359,6 @@ static int decoded(struct message *m, const std::string &bytes, const char **why
     return message_decode(m, (const uint8_t *)bytes.data(), bytes.size(), &version, why);
 }
 
-static std::string hex(const std::string &bytes)
-{
-    std::string out;
-    char two[3];
-
-    for (char c : bytes) {
-        snprintf(two, sizeof two, "%02x", (uint8_t)c);
-        out += two;
-    }
-    return out;
-}
-
 static struct message_start a_start()
 {
     struct message_start s = {};

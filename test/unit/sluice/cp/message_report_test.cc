@@ -102,18 +102,6 @@ static struct summary a_summary()
     return s;
 }
 
-static std::string hex(const std::string &bytes)
-{
-    std::string out;
-    char two[3];
-
-    for (char c : bytes) {
-        snprintf(two, sizeof two, "%02x", (uint8_t)c);
-        out += two;
-    }
-    return out;
-}
-
 TEST(MessageReport, Golden)
 {
     EXPECT_EQ(hex(encoded(MESSAGE_PROGRESS, progress_data(a_progress()))),

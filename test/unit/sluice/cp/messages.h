@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "bytes.hh"
+
 extern "C" {
 #include "sluice/cp/message.h"
 }
@@ -15,6 +17,11 @@ static inline std::string encoded(enum message_type type, const std::string &dat
     const struct message m = {(uint8_t)type, (uint16_t)data.size(), (const uint8_t *)data.data()};
 
     return std::string((const char *)out, message_encode(out, &m));
+}
+
+static inline std::string hex(const std::string &bytes)
+{
+    return to_hex(Bytes(bytes.begin(), bytes.end()));
 }
 
 #endif
