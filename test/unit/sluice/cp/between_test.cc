@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The near end of a copy between two other hosts, whose far ends are scripts of the shell here:
  * what it tells each of them, what it prints, and the exit code. */
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "unit/sluice/cp/script.h"
 #include "unit/sluice/folder.h"
-#include "unit/sluice/cp/messages.h"
 
 extern "C" {
 #include "sluice/cp/between.h"
@@ -16,28 +15,13 @@ extern "C" {
 #include "sluice/say.h"
 }
 
-/* The command with which a script says this, all at once. */
-static std::string says(const std::string &bytes)
-{
-    std::string out = "printf '";
-    char digits[5];
-
-    for (char c : bytes) {
-        snprintf(digits, sizeof digits, "\\%03o", (uint8_t)c);
-        out += digits;
-    }
-    return out + "'; ";
-}
-
 static std::string ends(int code)
 {
-    return says(encoded(MESSAGE_END, std::string(1, (char)code)));
+    return says(said::ends(code));
 }
 
-static const std::string hello = says(encoded(MESSAGE_HELLO, "1"));
-static const std::string accepts =
-    says(encoded(MESSAGE_ADDRESS, std::string("\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x5a\0\2\x78", 17)) +
-         encoded(MESSAGE_READY, std::string("\xc3\x50\1", 3)));
+static const std::string hello = says(said::hello);
+static const std::string accepts = says(said::address + said::ready);
 /* Reads messages, byte by byte, up to GO; waits for the end of its input. */
 static const std::string to_go =
     "while x=$(head -c 8 | od -An -tx1 | tr -d ' \\n'); [ -n \"$x\" ]; do "
@@ -160,28 +144,18 @@ TEST(BetweenDeathTest, WhatCannotBe)
 TEST(BetweenDeathTest, NoEndHearsMoreThanItNeeds)
 {
     const Folder folder;
-    const std::string one = folder.at("from"), two = folder.at("to");
-    auto read = [](const std::string &path) {
-        std::string out;
-        FILE *f = fopen(path.c_str(), "r");
-
-        for (int c; f != nullptr && (c = getc(f)) != EOF;)
-            out += (char)c;
-        if (f != nullptr)
-            fclose(f);
-        return out;
-    };
 
     /* GO is the last message, and has no data: what ends with it is all. */
-    auto hears = [](const std::string &path, size_t bytes) {
-        return "head -c " + std::to_string(bytes) + " > " + path + "; ";
+    auto hears = [&](const std::string &name, size_t bytes) {
+        return "head -c " + std::to_string(bytes) + " > " + folder.at(name) + "; ";
     };
     const size_t start = 8 + MESSAGE_START_BYTES, go = 8;
     const size_t of_to = start + (8 + 1) + (8 + 32) + (8 + 3) + go;
     const size_t of_from = start + (8 + 5) + (8 + 17) + go;
-    expect(hello + hears(one, of_from) + summed(1) + ends(SAY_OK),
-           hello + hears(two, of_to) + accepts + ends(SAY_OK), SAY_OK, "^$");
-    const std::string from = read(one), to = read(two), last = encoded(MESSAGE_GO, "");
+    expect(hello + hears("from", of_from) + summed(1) + ends(SAY_OK),
+           hello + hears("to", of_to) + accepts + ends(SAY_OK), SAY_OK, "^$");
+    const std::string from = folder.read("from"), to = folder.read("to"),
+                      last = encoded(MESSAGE_GO, "");
     ASSERT_EQ(from.size(), of_from);
     ASSERT_EQ(to.size(), of_to);
     EXPECT_EQ(from.substr(from.size() - last.size()), last);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the near end of sluice cp takes from a far end, which a script of the shell plays here. Each
  * breach of the order ends the copy with a message; nothing of it harms the terminal. */
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "unit/sluice/cp/messages.h"
+#include "unit/sluice/cp/script.h"
 
 extern "C" {
 #include "sluice/cp/far.h"
@@ -16,29 +15,12 @@ extern "C" {
 #include "sluice/say.h"
 }
 
-/* The command with which the script says this, all at once. */
-static std::string says(const std::string &bytes)
-{
-    std::string out = "printf '";
-    char digits[5];
+using said::address;
+using said::ends;
+using said::hello;
+using said::ready;
 
-    for (char c : bytes) {
-        snprintf(digits, sizeof digits, "\\%03o", (uint8_t)c);
-        out += digits;
-    }
-    return out + "'; ";
-}
-
-static std::string ends(int code)
-{
-    return encoded(MESSAGE_END, std::string(1, (char)code));
-}
-
-static const std::string hello = encoded(MESSAGE_HELLO, "1");
 static const std::string hears = "head -c 56 >/dev/null; "; /* START and GO */
-static const std::string address =
-    encoded(MESSAGE_ADDRESS, std::string("\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x5a\0\2\x78", 17));
-static const std::string ready = encoded(MESSAGE_READY, std::string("\xc3\x50\1", 3));
 
 /* Has the far end receive, or (pull) send; waits until it accepts, then for its end. Ends with the
  * exit code. */
