@@ -10,6 +10,7 @@
 #include "unit/base/seed.h"
 #include "unit/sluice/content.h"
 #include "unit/sluice/folder.h"
+#include "unit/sluice/receiver.h"
 
 extern "C" {
 #include "sluice/loop.h"
@@ -69,12 +70,8 @@ class Incoming : public testing::Test
     std::vector<uint32_t> results()
     {
         std::vector<uint32_t> out;
-        struct record r;
 
-        for (uint32_t at = 0; at < in.results.len; at += RECORD_HEADER_BYTES + r.len_bytes) {
-            EXPECT_EQ(record_decode(in.results.queue + in.results.head + at, in.results.len - at,
-                                    &r, &why),
-                      0);
+        for (const struct record &r : receiver_answers(&in)) {
             EXPECT_EQ(r.type, RECORD_RESULT);
             EXPECT_EQ(r.file, out.size() + 1);
             out.push_back(r.mode);

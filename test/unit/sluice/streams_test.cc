@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "unit/base/seed.h"
+#include "unit/sluice/receiver.h"
 
 extern "C" {
 #include "sluice/sender/sender.h"
@@ -63,16 +64,14 @@ class Connection
 
     void come(const struct record &r, uint64_t number = 0)
     {
-        uint32_t place = (in.head + in.n_ready) % BUFFERS_MAX;
         int i = buffers_take(&in.buffers);
+        uint8_t header[RECORD_HEADER_BYTES];
 
         ASSERT_GE(i, 0);
-        in.buffer[place] = (uint8_t)i;
-        record_encode(memory[i].data() + PACK_FIRST, &r);
+        record_encode(header, &r);
         if (number != 0)
-            record_number(memory[i].data() + PACK_FIRST, number);
-        in.len[place] = RECORD_HEADER_BYTES;
-        in.n_ready++;
+            record_number(header, number);
+        receiver_comes(&in, i, header, sizeof header);
     }
     void come(uint64_t number)
     {

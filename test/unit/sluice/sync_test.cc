@@ -14,6 +14,7 @@
 #include "unit/base/seed.h"
 #include "unit/sluice/content.h"
 #include "unit/sluice/folder.h"
+#include "unit/sluice/receiver.h"
 
 extern "C" {
 #include "sluice/say.h"
@@ -117,13 +118,7 @@ class Sync : public testing::Test
     /* The newest record for the sender. */
     struct record answer()
     {
-        struct record r = {};
-
-        for (uint32_t done = 0; done < in.results.len; done += RECORD_HEADER_BYTES + r.len_bytes)
-            EXPECT_EQ(record_decode(in.results.queue + in.results.head + done,
-                                    in.results.len - done, &r, &why),
-                      0);
-        return r;
+        return receiver_answer(&in);
     }
     uint32_t result()
     {

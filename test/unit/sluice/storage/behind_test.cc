@@ -15,6 +15,7 @@
 #include "unit/base/seed.h"
 #include "unit/sluice/content.h"
 #include "unit/sluice/folder.h"
+#include "unit/sluice/receiver.h"
 
 extern "C" {
 #include "sluice/transfer/incoming.h"
@@ -174,11 +175,7 @@ class Receiver
             written(true);
             work();
         }
-        uint32_t place = (in.head + in.n_ready) % BUFFERS_MAX;
-        memcpy(in.buffers.at[i] + PACK_FIRST, q.bytes.data(), q.bytes.size());
-        in.buffer[place] = (uint8_t)i;
-        in.len[place] = q.bytes.size();
-        in.n_ready++;
+        receiver_comes(&in, i, q.bytes.data(), q.bytes.size());
         work();
     }
     void settle()
@@ -190,15 +187,9 @@ class Receiver
     std::vector<std::pair<uint64_t, uint32_t>> results()
     {
         std::vector<std::pair<uint64_t, uint32_t>> out;
-        const char *why;
-        struct record r;
 
-        for (uint32_t at = 0; at < in.results.len; at += RECORD_HEADER_BYTES + r.len_bytes) {
-            EXPECT_EQ(record_decode(in.results.queue + in.results.head + at, in.results.len - at,
-                                    &r, &why),
-                      0);
+        for (const struct record &r : receiver_answers(&in))
             out.push_back({r.file, r.mode});
-        }
         return out;
     }
     std::map<std::string, std::string> contents()
