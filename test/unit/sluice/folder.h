@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,8 +44,10 @@ class Folder
     std::string read(const std::string &name) const
     {
         std::ifstream in(at(name), std::ios::binary);
+        std::ostringstream content;
 
-        return std::string(std::istreambuf_iterator<char>(in), {});
+        content << in.rdbuf();
+        return content.str();
     }
     /* The number of entries in it, at any depth. */
     size_t count() const

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that are written behind the thread that serves senders, against the same files written by
  * it: the same results in the same order, and the same content. */
-#include <poll.h>
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include "unit/sluice/content.h"
 #include "unit/sluice/folder.h"
 #include "unit/sluice/receiver.h"
+#include "unit/sluice/storage/fixture.h"
 
 extern "C" {
 #include "sluice/transfer/incoming.h"
@@ -37,16 +37,6 @@ struct Request {
     }
     std::string bytes;
 };
-
-std::string content_of(const std::string &path)
-{
-    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    std::string content(std::filesystem::file_size(path), 0);
-
-    EXPECT_EQ(read(fd, content.data(), content.size()), (ssize_t)content.size());
-    close(fd);
-    return content;
-}
 
 /* Requests of files with random pieces, some of which end wrong. */
 class Maker
@@ -148,13 +138,10 @@ class Receiver
     /* Takes what was written, after waiting for it if there is nothing else to do. */
     void written(bool wait)
     {
-        struct pollfd p = {.fd = storage_fd(in.storage), .events = POLLIN, .revents = 0};
-
         if (in.storage == nullptr)
             return;
-        if (wait) {
-            EXPECT_EQ(poll(&p, 1, 60000), 1);
-        }
+        if (wait)
+            storage_wait(in.storage);
         while (struct storage_piece *piece = storage_take(in.storage)) {
             EXPECT_EQ(piece->owner, &in);
             incoming_written(&in, piece);
@@ -196,8 +183,11 @@ class Receiver
     {
         std::map<std::string, std::string> out;
 
-        for (auto &e : std::filesystem::directory_iterator(folder.path))
-            out[e.path().filename()] = content_of(e.path());
+        for (auto &e : std::filesystem::directory_iterator(folder.path)) {
+            std::string &content = out[e.path().filename()] = folder.read(e.path().filename());
+
+            EXPECT_EQ(content.size(), e.file_size());
+        }
         return out;
     }
     static constexpr uint32_t kBuffers = 8;
@@ -207,18 +197,11 @@ class Receiver
     std::vector<uint8_t *> memory;
 };
 
-class Behind : public testing::Test
+class Behind : public WithStorage
 {
   protected:
-    void SetUp() override
+    Behind() : WithStorage(2)
     {
-        storage = storage_create(2, true);
-        if (storage == nullptr)
-            GTEST_SKIP() << "one processor";
-    }
-    void TearDown() override
-    {
-        storage_destroy(storage);
     }
     void compare(std::mt19937_64 &rng, uint64_t size_max, int files)
     {
@@ -241,7 +224,6 @@ class Behind : public testing::Test
         EXPECT_EQ(behind.in.summary.hole_bytes, plain.in.summary.hole_bytes);
         EXPECT_TRUE(behind.contents() == plain.contents());
     }
-    struct storage *storage;
 };
 
 } // namespace

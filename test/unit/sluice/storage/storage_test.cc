@@ -2,7 +2,6 @@
 /* Pieces that are read and written behind: every byte at its place, the hash in order, errors that
  * stop a file and no other one, and nothing touched after a cancel. */
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "unit/base/seed.h"
 #include "unit/sluice/content.h"
 #include "unit/sluice/folder.h"
+#include "unit/sluice/storage/fixture.h"
 
 extern "C" {
 #include "sluice/storage/piece.h"
@@ -65,6 +65,18 @@ struct File {
             ASSERT_EQ(storage_put(s, p), 0);
         }
     }
+    /* What is in the file. */
+    std::string first(size_t len_bytes) const
+    {
+        std::string content(len_bytes, 0);
+
+        EXPECT_EQ(pread(fd, content.data(), len_bytes, 0), (ssize_t)len_bytes);
+        return content;
+    }
+    std::string content() const
+    {
+        return first(size);
+    }
     void expect_digest(const std::string &content)
     {
         uint8_t expected[RECORD_HASH_BYTES], hash[RECORD_HASH_BYTES];
@@ -81,27 +93,19 @@ struct File {
     struct storage_file file;
 };
 
-class Storage : public testing::TestWithParam<bool>
+class Storage : public WithStorage, public testing::WithParamInterface<bool>
 {
   protected:
-    void SetUp() override
+    Storage() : WithStorage(4)
     {
-        storage = storage_create(4, true);
-        if (storage == nullptr)
-            GTEST_SKIP() << "one processor";
-    }
-    void TearDown() override
-    {
-        storage_destroy(storage);
     }
     struct storage_piece *take()
     {
         for (;;) {
-            struct pollfd p = {.fd = storage_fd(storage), .events = POLLIN, .revents = 0};
-
-            EXPECT_EQ(poll(&p, 1, 60000), 1);
+            bool some = storage_wait(storage);
             struct storage_piece *piece = storage_take(storage);
-            if (piece != nullptr || (p.revents & POLLIN) == 0)
+
+            if (piece != nullptr || !some)
                 return piece;
         }
     }
@@ -129,18 +133,10 @@ class Storage : public testing::TestWithParam<bool>
     }
     std::string path(int i)
     {
-        return folder.path + "/" + std::to_string(i);
-    }
-    std::string content_of(const File &f)
-    {
-        std::string content(f.size, 0);
-
-        EXPECT_EQ(pread(f.fd, content.data(), f.size, 0), (ssize_t)f.size);
-        return content;
+        return folder.at(std::to_string(i));
     }
     std::mt19937_64 rng{test_seed()};
     Folder folder;
-    struct storage *storage;
 };
 
 } // namespace
@@ -161,7 +157,7 @@ TEST_P(Storage, SeveralFilesAreWrittenAndReadAtTheSameTime)
         EXPECT_EQ(files[i]->file.done_bytes, files[i]->size);
         EXPECT_FALSE(storage_busy(&files[i]->file));
         files[i]->expect_digest(contents[i]);
-        EXPECT_TRUE(content_of(*files[i]) == contents[i]);
+        EXPECT_TRUE(files[i]->content() == contents[i]);
         digest_reset(files[i]->digest);
         std::fill_n(files[i]->memory, files[i]->size, 0);
         storage_begin(&files[i]->file, files[i]->fd, files[i]->direct_fd, files[i]->digest);
@@ -195,8 +191,7 @@ TEST_P(Storage, ACancelLeavesNothingUnderWay)
         }
         /* What is written now is not ours any more. */
         std::fill_n(files[0]->memory, content.size(), 0);
-        std::string now(files[0]->file.done_bytes, 0);
-        EXPECT_EQ(pread(files[0]->fd, now.data(), now.size(), 0), (ssize_t)now.size());
+        std::string now = files[0]->first(files[0]->file.done_bytes);
         EXPECT_TRUE(now == content.substr(0, now.size()));
         files.erase(files.begin());
         take_all(files);
@@ -274,7 +269,7 @@ TEST_P(Storage, WhatIsRefusedDirectlyGoesThroughThePageCache)
     files[0]->put(storage, true);
     take_all(files);
     files[0]->expect_digest(content);
-    EXPECT_TRUE(content_of(*files[0]) == content);
+    EXPECT_TRUE(files[0]->content() == content);
     EXPECT_EQ(storage_refused(&files[0]->file), GetParam());
     if (GetParam())
         close(files[0]->file.direct_fd);
@@ -284,7 +279,6 @@ TEST_P(Storage, WhatIsRefusedDirectlyGoesThroughThePageCache)
 TEST_P(Storage, TheHashIsInOrderWhateverGoesPastTheCache)
 {
     constexpr uint32_t kPart = 64 << 10, kParts = 16;
-    std::mt19937_64 rng{test_seed()};
     std::string content = content_large(rng, kPart * kParts),
                 shifted = std::string(64, 0) + content;
 
@@ -310,7 +304,7 @@ TEST_P(Storage, TheHashIsInOrderWhateverGoesPastTheCache)
         }
         take_all(files);
         f.expect_digest(content);
-        EXPECT_TRUE(content_of(f) == content);
+        EXPECT_TRUE(f.content() == content);
     }
 }
 
@@ -324,7 +318,7 @@ TEST(StorageRing, SeveralPiecesAreUnderWay)
     if (r == nullptr)
         GTEST_SKIP() << "no io_uring here: " << strerror(-err);
     std::string content = content_large(rng, RING_DEPTH * kPiece);
-    File f(folder.path + "/file", content.size(), true);
+    File f(folder.at("file"), content.size(), true);
     std::copy(content.begin(), content.end(), f.memory);
     if (f.direct_fd < 0)
         GTEST_SKIP() << "no direct I/O here";
@@ -336,8 +330,6 @@ TEST(StorageRing, SeveralPiecesAreUnderWay)
     }
     for (uint32_t i = 0; i < RING_DEPTH; i++)
         EXPECT_EQ(ring_wait(r, i), (int64_t)kPiece);
-    std::string now(content.size(), 0);
-    EXPECT_EQ(pread(f.fd, now.data(), now.size(), 0), (ssize_t)now.size());
-    EXPECT_TRUE(now == content);
+    EXPECT_TRUE(f.content() == content);
     ring_close(r);
 }
