@@ -17,8 +17,8 @@
  * p is the smallest share that was lost in one of the last eight blocks, a third at most. A block
  * ends with eight runs, or with 512 packets. A path's rate shows in the maximum of measurements,
  * its delay and its loss in the minimum. The owner adds only packets that met no queue, of a sender
- * that had reduced its rate after losses (control/pathrate.h). What such a sender still loses, the
- * path loses whatever is sent.
+ * that sends no more than what came when too many were lost (control/pathrate.h). What such a
+ * sender still loses, the path loses whatever is sent.
  *
  * BBR (draft-ietf-ccwg-bbr) accepts 2 % of losses and PCC Vivace 5 %, whatever the path is.
  *
@@ -45,7 +45,8 @@ struct loss {
     uint32_t count; /* blocks completed so far */
 };
 
-/* Adds packets that met no queue, of a sender that had reduced its rate after losses. */
+/* Adds packets that met no queue, of a sender that sends no more than what came when too many were
+ * lost. */
 void loss_add(struct loss *l, const struct loss_sum *s);
 
 /* Were these packets, and those in doubt, too many for the path? */

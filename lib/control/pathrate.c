@@ -12,8 +12,7 @@
 #define ALARM_NS            1e6 /* a process may lose its core for so long */
 #define ALARM_GROWTH        1.1 /* sent rate over arrived rate */
 #define EASY_TRIALS         64u /* in a row, with less than half of the ceiling granted */
-#define CALM_MORE           (1.0 / 8)
-#define CUTS_MIN            2u
+#define CALM_MORE           (1.0 / 32) /* beyond what came when too much was lost */
 #define DEPTH               12  /* D = RTT / 12: fits into the shortest queues, of RTT / 10 */
 #define GAIN                0.5 /* share of the way to target in a trial */
 #define PERSISTENCE_TRIALS  8
@@ -69,7 +68,6 @@ struct observation {
     double growth;          /* of the queue, in ns for each ns */
     bool lossy, used;
     bool late; /* all through the trial, the sender used less than 3/4 of the grant */
-    bool once; /* lossy, but the trial before was not */
 };
 
 void pathrate_init(struct pathrate *p)
@@ -165,20 +163,15 @@ static bool too_many(struct pathrate *p, const struct trial_result *t)
     return loss_exceeds(&p->loss, &s);
 }
 
-/*
- * Packets that met no queue show what the path loses anyway, if little more was sent than came when
- * too many were lost. If too many are lost again, they show it only once giving way twice did not
- * help. They show nothing if other connections of our host are active: these may send more than the
- * path carries.
- */
+/* Packets that met no queue show what the path loses anyway, if no more was sent than what came
+ * when too many were lost: what is sent beyond that may be what is lost. They show nothing if other
+ * connections of our host are active, which may send more than the path carries. */
 static void loss_find(struct pathrate *p, const struct trial_result *t, const struct observation *o)
 {
     bool calm = o->sent_Bps <= (double)p->narrow_Bps * (1 + CALM_MORE);
     struct loss_sum s = losses_of(t);
 
-    p->cuts = o->lossy ? p->cuts + 1 : 0;
-    if (calm && p->alone && o->mean_ns <= (double)p->target_ns / 2 &&
-        (!o->lossy || p->cuts > CUTS_MIN))
+    if (calm && p->alone && o->mean_ns <= (double)p->target_ns / 2)
         loss_add(&p->loss, &s);
     if (o->lossy)
         p->narrow_Bps = (uint64_t)o->came_Bps;
@@ -382,9 +375,6 @@ static void queue_update(struct pathrate *p, const struct observation *o, uint64
         p->trials = 0;
         p->part_Bps = (uint64_t)base;
     }
-    /* the loss may be chance: if there is no queue next time, the grant is restored */
-    if (o->once && o->queue_ns <= 2 * target)
-        p->part_Bps = grant_Bps;
     if (!shows_queue(p, o) && may_rise(o, grant_Bps) && !o->lossy)
         p->step = p->competitor_trials > 0
                       ? 1
@@ -495,7 +485,6 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
     loss_find(p, t, &o);
     p->min_Bps = (uint64_t)(max_of((double)t->bytes / (double)t->packets, MIN_BYTES) *
                             CLOCK_NS_PER_S / max_of(o.rtt_ns, MIN_NS));
-    o.once = o.lossy && !p->lossy;
     p->lossy = o.lossy;
     p->used = o.used;
     p->marked = t->marked > 0;

@@ -78,13 +78,13 @@
  *
  * Losses. A path that loses packets whatever is sent loses them behind the queue, so lost packets
  * count in the rate of arrival. If more got lost than the path loses anyway (control/loss.h), they
- * did not fit, and the rate counts only packets that arrived. One such trial alone may be chance:
- * if neither it nor the next one finds a long queue, the grant before the cut is restored. What a
- * path loses anyway is learnt from packets that met no queue, while at most 9/8 is sent of the rate
- * that came when too much was lost. Trials that lost too much do not count, up to the second in a
- * row; later ones do, since giving way twice did not help. Only a connection that is the only one
- * of its host learns what the path loses anyway. Several on a link with a short queue would each
- * take the others' losses for the path's, and send ever more.
+ * did not fit, and the rate counts only packets that arrived. What a path loses anyway is learnt
+ * from packets that met no queue, while no more than 1/32 more is sent than what came when too much
+ * was lost. That there is no queue excuses no loss: a policer has none. A sender that learns while
+ * it sends 1/8 more, or takes a trial with losses but without a queue for chance, learns its own
+ * drops; behind a policer, half as much as came was dropped. Only a connection that is the only one
+ * of its host learns. Several on a link with a short queue would each take the others' losses for
+ * the path's, and send ever more.
  *
  * Absent hosts. A receiver that was away from its port does not know when in that time a packet
  * came. A sender may leave its grant unused because it was away, its port had no room, or its
@@ -129,7 +129,6 @@ struct pathrate {
     uint64_t ceiling_Bps;   /* the most that may be sent; PATHRATE_MAX_BPS while FREE */
     struct loss loss;       /* what the path loses anyway */
     uint64_t narrow_Bps;    /* rate of arrival when the path last lost too much; 0: never */
-    uint32_t cuts;          /* trials in a row that lost too much */
     bool lossy;             /* the last trial lost packets that did not fit */
     bool used;              /* 3/4 of the grant was sent in the last trial */
     bool marked;            /* packets of the last trial were marked by a router */

@@ -59,3 +59,47 @@ TEST(LossyPath, IsUsed)
     EXPECT_GE(sum / kWorlds, 0.93) << "of 246 one used 86 %, the others 91 % or more";
     EXPECT_TRUE(pools.whole()) << "mbufs leak";
 }
+
+// A policer, or a queue of four packets, drops what is too much and shows no queue. A sender that
+// takes its own drops for the path's sends ever more.
+TEST(LossyPath, WhatIsTooMuchIsNotThePaths)
+{
+    const Pools &pools = Pools::get();
+    double sum = 0;
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (uint32_t i = 0; i < 2 * kWorlds; i++) {
+        bool policed = i % 2 == 0;
+        DumbbellOptions o = lossy(&r);
+        double rate_bps = o.rate_bps;
+
+        o.loss = o.loss_run = 0;
+        if (policed) {
+            o.access = {{rate_bps, 0, true}};
+            o.rate_bps *= 4;
+        } else {
+            o.queue_bytes = 4 * Dumbbell::kFrame;
+        }
+        Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+
+        s.start(0);
+        s.run(100 * o.rtt_ns + 200 * kMs);
+        double look_ns = 400 * o.rtt_ns + 200 * kMs;
+        auto before = s.info(0);
+        s.run(look_ns);
+        auto after = s.info(0);
+        double used = static_cast<double>(after.rx_bytes - before.rx_bytes) * 8e9 / look_ns /
+                      rate_bps * Dumbbell::kFrame / Dumbbell::kPayload;
+        double lost = static_cast<double>(after.rx_lost - before.rx_lost) /
+                      static_cast<double>(after.rx_units - before.rx_units);
+
+        std::printf("  %5.1f Mbit/s, %6.2f ms, %-7s: %5.1f %% used, %4.1f %% of it dropped\n",
+                    rate_bps / kM, o.rtt_ns / kMs, policed ? "policed" : "queue", 100 * used,
+                    100 * lost);
+        EXPECT_GE(used, 0.9);
+        sum += lost;
+    }
+    EXPECT_LE(sum / (2 * kWorlds), 0.25) << "of 240 the mean is 13 %";
+    EXPECT_TRUE(pools.whole()) << "mbufs leak";
+}

@@ -30,6 +30,7 @@ class Judge
         for (const RoadPhase &p : plan.phases) {
             enter(p);
             used();
+            dropped();
             queue();
             if (p.active > 1 && r.write_ns == 0)
                 jain();
@@ -131,6 +132,19 @@ class Judge
             add("sluice", ours, 0.25);
             add("tcp", tcp, std::min(0.25, alone / 2));
         }
+    }
+
+    // What link and policer drop of what one flow sends, of what comes: no more than losses may
+    // exceed what the path loses anyway (control/loss.h), twice over and a little.
+    void dropped()
+    {
+        bool others = r.flows > 1 || r.tcp != ROAD_NO_TCP || r.cross > 0;
+        bool changes = r.trace_ns > 0 || phase->name == "step";
+
+        if (others || changes || r.aqm != ROAD_TAIL_DROP)
+            return;
+        add("dropped", (seen.at(to).dropped_bytes - seen.at(from).dropped_bytes) / came(from, to),
+            0.3, true);
     }
 
     // Bytes in the queue, on average.
