@@ -4,45 +4,40 @@
 #include "base/clock.h"
 #include "control/root.h"
 
-#define EMPTY_TRIALS        24u        /* the queue is emptied once in so many */
-#define EMPTY_SHARE         (1.0 / 64) /* of target: a shorter queue is empty */
-#define STUCK_TRIALS        3u         /* without a fall of the queue: then a competitor fills it */
-#define STUCK_SHARE         0.125
-#define STUCK_PACKETS       3   /* a flow with a sixth of our rate may keep so long a queue */
-#define ALARM_NS            1e6 /* a process may lose its core for so long */
-#define ALARM_GROWTH        1.1 /* sent rate over arrived rate */
-#define EASY_TRIALS         64u /* in a row, with less than half of the ceiling granted */
-#define CALM_MORE           (1.0 / 32) /* beyond what came when too much was lost */
-#define DEPTH               12  /* D = RTT / 12: fits into the shortest queues, of RTT / 10 */
-#define GAIN                0.5 /* share of the way to target in a trial */
-#define PERSISTENCE_TRIALS  8
-#define PERSISTENCE_MIN     0.25
-#define PERSISTENCE_MAX     8    /* factor, if the error had the same sign each time */
-#define PERSISTENCE_AFTER   3u   /* trials since the queue was emptied */
-#define PERSISTENCE_PACKETS 1024 /* in a round trip; with fewer, persistence does not count */
-#define FALL_MAX            0.5
-#define RISE_TIMES          2 /* times the rate of arrival: the largest grant, as in slow start */
-#define STEP_MAX            1e6
-#define MIN_BYTES           1e3 /* at least so much, or a packet, is granted each round trip */
-#define MIN_NS              5e7 /* a shorter round trip counts as so long for MIN_BYTES */
-#define COMPETING_CUT       0.7
-#define MARK_CUT            0.85        /* RFC 8511, section 3 */
-#define COMPETING_RISE      (1.0 / 128) /* of the ceiling, and a packet, each round trip */
-#define COMPETING_RISE_MAX  (1.0 / 8)   /* of the ceiling, each trial */
-#define REFERENCE_RISE      (1.0 / 16)
-#define REFERENCE_FALL      (1.0 / 64)
-#define COMPETITOR_TRIALS   512u /* until a competitor is forgotten, at most */
-#define COMPETITOR_DEPTH    0.75
-#define COMPETITOR_TIMES    32u  /* a competitor is remembered so many times as long as it stayed */
-#define USAGE_MIN           0.94 /* of a grant: a sender that uses less is late */
-#define USAGE_FULL          0.98
-#define TIMELY_TRIALS       64u
-#define BURST_PACKETS_MAX   32u
-#define BURST_MIN_NS        1000000ull
-#define BURST_PARTS         8u
-#define JITTER_RISE         0.5 /* of the way to a trial's jitter */
-#define JITTER_FALL         (1.0 / 8)
-#define BLIND_RISE          (1.0 / 32)
+#define EMPTY_TRIALS       24u        /* the queue is emptied once in so many */
+#define EMPTY_SHARE        (1.0 / 64) /* of target: a shorter queue is empty */
+#define STUCK_TRIALS       3u         /* without a fall of the queue: then a competitor fills it */
+#define STUCK_SHARE        0.125
+#define STUCK_PACKETS      3          /* a flow with a sixth of our rate may keep so long a queue */
+#define ALARM_NS           1e6        /* a process may lose its core for so long */
+#define ALARM_GROWTH       1.1        /* sent rate over arrived rate */
+#define EASY_TRIALS        64u        /* in a row, with less than half of the ceiling granted */
+#define CALM_MORE          (1.0 / 32) /* beyond what came when too much was lost */
+#define DEPTH              12         /* D = RTT / 12: fits into the shortest queues, of RTT / 10 */
+#define GAIN               0.5        /* share of the way to target in a trial */
+#define FALL_MAX           0.5
+#define RISE_TIMES         2 /* times the rate of arrival: the largest grant, as in slow start */
+#define STEP_MAX           1e6
+#define MIN_BYTES          1e3 /* at least so much, or a packet, is granted each round trip */
+#define MIN_NS             5e7 /* a shorter round trip counts as so long for MIN_BYTES */
+#define COMPETING_CUT      0.7
+#define MARK_CUT           0.85        /* RFC 8511, section 3 */
+#define COMPETING_RISE     (1.0 / 128) /* of the ceiling, and a packet, each round trip */
+#define COMPETING_RISE_MAX (1.0 / 8)   /* of the ceiling, each trial */
+#define REFERENCE_RISE     (1.0 / 16)
+#define REFERENCE_FALL     (1.0 / 64)
+#define COMPETITOR_TRIALS  512u /* until a competitor is forgotten, at most */
+#define COMPETITOR_DEPTH   0.75
+#define COMPETITOR_TIMES   32u  /* a competitor is remembered so many times as long as it stayed */
+#define USAGE_MIN          0.94 /* of a grant: a sender that uses less is late */
+#define USAGE_FULL         0.98
+#define TIMELY_TRIALS      64u
+#define BURST_PACKETS_MAX  32u
+#define BURST_MIN_NS       1000000ull
+#define BURST_PARTS        8u
+#define JITTER_RISE        0.5 /* of the way to a trial's jitter */
+#define JITTER_FALL        (1.0 / 8)
+#define BLIND_RISE         (1.0 / 32)
 
 #define FAIR_MAX 0.25 /* largest rise in a trial: by GAIN, half a turn's data might queue */
 
@@ -262,20 +257,6 @@ static double base_find(struct pathrate *p, const struct observation *o, uint64_
     return max_of((double)grant_Bps, part);
 }
 
-/* Factor on the usual correction of a queue that lacks lack_ns. It is 1 where few packets are under
- * way: there chance may look steady, and rates are soon equal anyway. */
-static double persistence_find(struct pathrate *p, const struct observation *o, double lack_ns)
-{
-    double sign = lack_ns < 0 ? 1 : -1, steady = sign * p->persistence;
-
-    if (p->trials >= PERSISTENCE_AFTER)
-        p->persistence += (sign - p->persistence) / PERSISTENCE_TRIALS;
-    if (o->rtt_ns < PERSISTENCE_PACKETS * o->packet_ns)
-        return 1;
-    return 1 +
-           (PERSISTENCE_MAX - 1) * max_of(0, (steady - PERSISTENCE_MIN) / (1 - PERSISTENCE_MIN));
-}
-
 /* Our part of the link is known: empties the queue in one turn; then a little less is held. */
 static void hold_begin(struct pathrate *p, const struct observation *o, uint64_t grant_Bps)
 {
@@ -366,9 +347,7 @@ static void queue_update(struct pathrate *p, const struct observation *o, uint64
     if (o->min_ns <= target * EMPTY_SHARE)
         p->trials = 0; /* the queue was just empty */
     empty = limits && ++p->trials >= EMPTY_TRIALS;
-    double lack = target - o->queue_ns;
-    double change =
-        (empty ? -target - o->queue_ns : GAIN * persistence_find(p, o, lack) * lack) / o->turn_ns;
+    double change = (empty ? -target - o->queue_ns : GAIN * (target - o->queue_ns)) / o->turn_ns;
     double base = base_find(p, o, grant_Bps);
 
     if (empty) {
@@ -498,7 +477,6 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         o.max_Bps = o.came_Bps = max_of(o.came_Bps, o.arrived_Bps);
         p->part_Bps = 0;
         p->jitter_ns = p->reference_Bps = 0;
-        p->persistence = 0;
         p->held = p->apart = p->apart_next = 0;
         p->step = 1;
     }

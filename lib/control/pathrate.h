@@ -29,16 +29,15 @@
  *   D = RTT / 12
  *
  * So the faster flow gives way until all have the same rate. Swift's and Copa's targets fall with
- * the rate, too. The longer a flow has given way, the faster it does: an error common to all flows
- * is soon corrected, but a flow with too much finds the queue too long each time. While the queue
- * is shorter than target / 2, each trial's grant rises by twice the share of the one before. One
- * trial in 24 aims at a queue below zero, which empties it, unless the queue was found empty since.
- * All flows on the link learn from an empty queue how long it is otherwise. Connections that end at
- * one host are given their parts (fair_Bps, control/bottleneck.h). In a trial each moves half of
- * the way to its part, and rises by a quarter of its grant at most. A queue is the evidence that
- * others want what a flow would give up. So a flow that sees none keeps its grant, while that is
- * below the rate at which its path last showed one (`keeps`, carried_Bps), and has no part
- * meanwhile. Two flows with links of their own that are taken for one thus keep their links.
+ * the rate, too. While the queue is shorter than target / 2, each trial's grant rises by twice the
+ * share of the one before. One trial in 24 aims at a queue below zero, which empties it, unless the
+ * queue was found empty since. All flows on the link learn from an empty queue how long it is
+ * otherwise. Connections that end at one host are given their parts (fair_Bps,
+ * control/bottleneck.h). In a trial each moves half of the way to its part, and rises by a quarter
+ * of its grant at most. A queue is the evidence that others want what a flow would give up. So a
+ * flow that sees none keeps its grant, while that is below the rate at which its path last showed
+ * one (`keeps`, carried_Bps), and has no part meanwhile. Two flows with links of their own that are
+ * taken for one thus keep their links.
  *
  * Few packets. Where less than four packets are under way, half a packet is a long queue. A flow
  * that is alone there holds the rate that it knows to be its part, less 1/100, so that there is no
@@ -139,7 +138,6 @@ struct pathrate {
     uint32_t burst_packets; /* burst that the sender needs to use its grant */
     uint32_t timely;        /* trials in a row in which the sender used all of its grant */
     double step;            /* factor on the usual rise */
-    double persistence;     /* how steadily the queue was too long (1), or too short (-1) */
     uint32_t trials;        /* trials since the queue was last empty */
     uint32_t stuck;         /* trials in a row in which the queue was long and did not fall */
     uint32_t easy;          /* trials in a row without a long queue and with little granted */

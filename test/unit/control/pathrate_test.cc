@@ -127,24 +127,6 @@ TEST(Pathrate, WhatAlarmedMostIsWhereItBegins)
     EXPECT_LE(p.ceiling_Bps, kGBps / 80) << "the first alarm was long ago";
 }
 
-// A flow that finds the queue a little too long each time has more than others. It yields faster
-// and faster.
-TEST(Pathrate, WhatIsWrongEachTimeIsRightSooner)
-{
-    double yielded[20];
-    pathrate p = limited();
-
-    for (double &part : yielded) {
-        uint64_t rate = p.ceiling_Bps;
-
-        update(&p, steady(rate, rate, p.target_ns * 3 / 2), rate);
-        part = 1 - (double)p.ceiling_Bps / (double)rate;
-    }
-    EXPECT_EQ(p.mode, PATHRATE_QUEUE);
-    EXPECT_GT(yielded[4], 0);
-    EXPECT_GT(yielded[19], 4 * yielded[4]);
-}
-
 // That there is no queue after a cut does not show that the losses were chance: a policer has none.
 TEST(Pathrate, NoQueueExcusesNoLoss)
 {
