@@ -28,6 +28,30 @@ DumbbellOptions lossy(rng *r)
     return o;
 }
 
+struct Seen {
+    double used; // share of rate_bps
+    double lost; // of the units that came
+};
+
+// What one sender makes of the path in look_rtts round trips and 200 ms, once it has settled.
+Seen drive(const DumbbellOptions &o, double rate_bps, double look_rtts)
+{
+    const Pools &pools = Pools::get();
+    Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+    double look_ns = look_rtts * o.rtt_ns + 200 * kMs;
+
+    s.start(0);
+    s.run(100 * o.rtt_ns + 200 * kMs);
+    auto before = s.info(0);
+    s.run(look_ns);
+    auto after = s.info(0);
+    double used = static_cast<double>(after.rx_bytes - before.rx_bytes) * 8e9 / look_ns / rate_bps;
+
+    return {used * Dumbbell::kFrame / Dumbbell::kPayload,
+            static_cast<double>(after.rx_lost - before.rx_lost) /
+                static_cast<double>(after.rx_units - before.rx_units)};
+}
+
 } // namespace
 
 // Losses that do not depend on the rate slow no sender down, whether one packet is lost at a time
@@ -41,16 +65,8 @@ TEST(LossyPath, IsUsed)
     rng_init(&r, test_seed());
     for (uint32_t i = 0; i < kWorlds; i++) {
         DumbbellOptions o = lossy(&r);
-        Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+        double used = drive(o, o.rate_bps, 200).used;
 
-        s.start(0);
-        s.run(100 * o.rtt_ns + 200 * kMs);
-        double look_ns = 200 * o.rtt_ns + 200 * kMs;
-        uint64_t bytes = s.info(0).rx_bytes;
-        s.run(look_ns);
-        double used = static_cast<double>(s.info(0).rx_bytes - bytes) * 8e9 / look_ns / o.rate_bps;
-
-        used *= Dumbbell::kFrame / Dumbbell::kPayload;
         std::printf("  %5.1f Mbit/s, %6.2f ms, %4.1f %% lost in runs of %4.1f: %5.1f %%\n",
                     o.rate_bps / kM, o.rtt_ns / kMs, 100 * o.loss, o.loss_run, 100 * used);
         EXPECT_GE(used, 0.75 * (1 - o.loss));
@@ -81,24 +97,13 @@ TEST(LossyPath, WhatIsTooMuchIsNotThePaths)
         } else {
             o.queue_bytes = 4 * Dumbbell::kFrame;
         }
-        Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
-
-        s.start(0);
-        s.run(100 * o.rtt_ns + 200 * kMs);
-        double look_ns = 400 * o.rtt_ns + 200 * kMs;
-        auto before = s.info(0);
-        s.run(look_ns);
-        auto after = s.info(0);
-        double used = static_cast<double>(after.rx_bytes - before.rx_bytes) * 8e9 / look_ns /
-                      rate_bps * Dumbbell::kFrame / Dumbbell::kPayload;
-        double lost = static_cast<double>(after.rx_lost - before.rx_lost) /
-                      static_cast<double>(after.rx_units - before.rx_units);
+        Seen seen = drive(o, rate_bps, 400);
 
         std::printf("  %5.1f Mbit/s, %6.2f ms, %-7s: %5.1f %% used, %4.1f %% of it dropped\n",
-                    rate_bps / kM, o.rtt_ns / kMs, policed ? "policed" : "queue", 100 * used,
-                    100 * lost);
-        EXPECT_GE(used, 0.9);
-        sum += lost;
+                    rate_bps / kM, o.rtt_ns / kMs, policed ? "policed" : "queue", 100 * seen.used,
+                    100 * seen.lost);
+        EXPECT_GE(seen.used, 0.9);
+        sum += seen.lost;
     }
     EXPECT_LE(sum / (2 * kWorlds), 0.25) << "of 240 the mean is 13 %";
     EXPECT_TRUE(pools.whole()) << "mbufs leak";

@@ -134,8 +134,8 @@ class Judge
         }
     }
 
-    // What link and policer drop of what one flow sends, of what comes: no more than losses may
-    // exceed what the path loses anyway (control/loss.h), twice over and a little.
+    // What link and policer drop of what one flow sends, as a share of what comes. Losses show that
+    // too much is sent once they exceed an eighth (control/loss.h); the bar is about twice that.
     void dropped()
     {
         bool others = r.flows > 1 || r.tcp != ROAD_NO_TCP || r.cross > 0;
