@@ -32,7 +32,7 @@
 #define USAGE_MIN          0.94 /* of a grant: a sender that uses less is late */
 #define USAGE_FULL         0.98
 #define TIMELY_TRIALS      64u
-#define BURST_PACKETS_MAX  32u
+#define BURST_TIMES_MAX    32u
 #define BURST_MIN_NS       1000000ull
 #define BURST_PARTS        8u
 #define JITTER_RISE        0.5 /* of the way to a trial's jitter */
@@ -67,8 +67,8 @@ struct observation {
 
 void pathrate_init(struct pathrate *p)
 {
-    *p = (struct pathrate){
-        .ceiling_Bps = PATHRATE_MAX_BPS, .step = 1, .usage = 1, .burst_packets = 1};
+    *p =
+        (struct pathrate){.ceiling_Bps = PATHRATE_MAX_BPS, .step = 1, .usage = 1, .burst_times = 1};
 }
 
 static double max_of(double a, double b)
@@ -178,7 +178,7 @@ static void loss_find(struct pathrate *p, const struct trial_result *t, const st
 static void burst_find(struct pathrate *p, const struct observation *o, uint64_t grant_Bps)
 {
     if (o->lossy || p->marked) {
-        p->burst_packets = 1;
+        p->burst_times = 1;
         p->usage = 1;
         return;
     }
@@ -186,11 +186,11 @@ static void burst_find(struct pathrate *p, const struct observation *o, uint64_t
         return; /* it has no more to send, waits to learn what has arrived, or was away once */
     p->usage += (min_of(o->sent_Bps / (double)grant_Bps, 1) - p->usage) / 8;
     p->timely = p->usage > USAGE_FULL ? p->timely + 1 : 0;
-    if (p->usage < USAGE_MIN && p->burst_packets < BURST_PACKETS_MAX) {
-        p->burst_packets *= 2;
+    if (p->usage < USAGE_MIN && p->burst_times < BURST_TIMES_MAX) {
+        p->burst_times *= 2;
         p->usage = 1;
-    } else if (p->timely >= TIMELY_TRIALS && p->burst_packets > 1) {
-        p->burst_packets /= 2;
+    } else if (p->timely >= TIMELY_TRIALS && p->burst_times > 1) {
+        p->burst_times /= 2;
         p->timely = 0;
     }
 }
@@ -459,6 +459,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
     bool known = p->mode == PATHRATE_FREE && p->lossy; /* pathrate_alarm() found the loss */
     struct observation o = trial_judge(t, known || too_many(p, t), grant_Bps, rtt_ns);
     uint64_t before = p->ceiling_Bps;
+    uint32_t burst_before = p->burst_times;
 
     target_find(p, &o);
     loss_find(p, t, &o);
@@ -495,7 +496,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         competing_update(p, t, &o);
     if (p->mode != PATHRATE_FREE)
         fair_update(p, &o);
-    return p->ceiling_Bps != before;
+    return p->ceiling_Bps != before || p->burst_times != burst_before;
 }
 
 bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps)
@@ -511,13 +512,13 @@ bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t g
 
 /* The shortest burst to grant: a packet, or less on a slow link. While any credit is left, a packet
  * may go (pace/credit.h), so with a whole packet's burst, a short packet would let the next follow
- * at once. */
+ * at once. A sender that needs longer bursts needs whole packets. */
 static uint64_t burst_min(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes)
 {
     uint64_t slow = rate_Bps / (CLOCK_NS_PER_S / BURST_MIN_NS);
 
-    if (p->burst_packets > 1 || slow >= unit_bytes)
-        return p->burst_packets * unit_bytes;
+    if (p->burst_times > 1 || slow >= unit_bytes)
+        return unit_bytes;
     return slow > unit_bytes / BURST_PARTS ? slow : unit_bytes / BURST_PARTS;
 }
 
@@ -528,5 +529,5 @@ uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps, uint6
 
     if (p->mode == PATHRATE_FREE)
         return UINT64_MAX;
-    return burst > least ? burst : least;
+    return (burst > least ? burst : least) * p->burst_times;
 }

@@ -135,7 +135,7 @@ struct pathrate {
     uint64_t min_Bps;       /* lowest ceiling: max(packet, 1 kB) each max(50 ms, round trip) */
     uint64_t jitter_ns;     /* recent standard deviation of delays */
     double usage;           /* sent rate over grant, smoothed */
-    uint32_t burst_packets; /* burst that the sender needs to use its grant */
+    uint32_t burst_times;   /* how much longer a burst the sender needs to use its grant */
     uint32_t timely;        /* trials in a row in which the sender used all of its grant */
     double step;            /* factor on the usual rise */
     uint32_t trials;        /* trials since the queue was last empty */
@@ -170,7 +170,7 @@ static inline bool pathrate_competes(const struct pathrate *p)
 }
 
 /* Judges the next trial, which was sent under grant_Bps; rtt_ns: the shortest round trip known.
- * True if ceiling_Bps has changed. */
+ * True if ceiling_Bps or burst_times has changed. */
 bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                      uint64_t rtt_ns);
 
@@ -183,8 +183,8 @@ bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t g
 bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                     uint64_t rtt_ns);
 
-/* The longest burst that does not lengthen the queue much, or if longer, the burst that the sender
- * needs: by the credit rule (pace/credit.h), a late sender loses credit. UINT64_MAX: any. */
+/* The longest burst that does not lengthen the queue much, times what the sender needs: by the
+ * credit rule (pace/credit.h), a late sender loses credit. UINT64_MAX: any. */
 uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes);
 
 #endif

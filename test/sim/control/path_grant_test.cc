@@ -93,6 +93,40 @@ TEST(PathGrant, ControlThatChangesItsMindDoesNotHideThePath)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
+// A sender that polls seldom needs longer bursts. Losses end those that it had. It gets new ones
+// although its rate stays the same, for without them it cannot use more of its rate.
+TEST(PathGrant, ASenderThatPollsSeldomGetsItsBurstsBack)
+{
+    PairOptions o = options(0, 10);
+    uint64_t packets = 0, sent = 0;
+    bool drops = false;
+
+    o.rate_Bps = 125 * kM;
+    o.capacity_Bps = 200 * kM;
+    o.poll_spread_ns = 240000;
+    o.fate = [&](uint32_t from, rte_mbuf *m, uint64_t, world_fate *fate) {
+        if (from != 0)
+            return;
+        sent += m->pkt_len;
+        if (drops && ++packets % 4 == 0)
+            fate->copies = 0;
+    };
+    Pair p(o);
+    p.open();
+    exchange(&p, 16, 2 * kRequest);
+    p.wait(300 * kMs);
+    drops = true;
+    p.wait(20 * kMs);
+    drops = false;
+    p.wait(30 * kMs);
+    sent = 0;
+    p.wait(200 * kMs);
+    EXPECT_GT(sent, o.rate_Bps / 5 * 65 / 100) << "in 200 ms";
+    ASSERT_FALSE(p.all_done());
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
 // A connection that sends in bursts pauses between them, and starts over each time. It must not
 // begin with a smaller burst than its path needs.
 TEST(PathGrant, WhoWakesKeepsTheBurstOfHisPath)

@@ -22,7 +22,10 @@ TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
                 ((double)kUnit / 0.09 + (double)rate / 128) * 10 / 90, 2);
     EXPECT_TRUE(p.rising);
     rate = p.ceiling_Bps;
-    EXPECT_FALSE(update(&p, steady(rate / 2, rate / 2, 50 * kMs), rate)) << "the grant is not used";
+    trial_result little = steady(rate / 2, rate / 2, 50 * kMs);
+
+    little.paused = true;
+    EXPECT_FALSE(update(&p, little, rate)) << "the grant is not used";
     EXPECT_TRUE(update(&p, steady(rate * 2, rate, 50 * kMs, 1), rate));
     EXPECT_FALSE(p.rising);
     EXPECT_NEAR((double)p.ceiling_Bps, 0.7 * (double)rate, 1e-3 * (double)rate)
