@@ -83,10 +83,11 @@ static struct worker *worker_of(struct daemon *d, uint32_t lcore)
     w->lcore = lcore;
     w->hz = d->hz;
     w->idle = (enum config_idle)d->config.daemon.idle;
-    w->quiet_cycles = d->hz / 5000;     /* 200 us */
-    w->nap_cycles = d->hz / 10000 * 17; /* 1.7 ms; the median frame waits half a nap */
-    w->spin_cycles = d->hz / 40000;     /* 25 us, about what a nap costs */
-    w->armed_nap_cycles = d->hz / 100;  /* 10 ms: what does not wake the worker can wait */
+    w->quiet_cycles = d->hz / 5000;             /* 200 us */
+    w->nap_cycles = d->hz / 10000 * 17;         /* 1.7 ms; the median frame waits half a nap */
+    w->spin_cycles = d->hz / 40000;             /* 25 us, about what a nap costs */
+    w->moderation_cycles = 10 * w->spin_cycles; /* a longer nap would save less than a tenth more */
+    w->armed_nap_cycles = d->hz / 100;          /* 10 ms: what does not wake the worker can wait */
     wakeup_init(&w->wakeup);
     if (lcore == rte_get_main_lcore())
         d->main_works = true;

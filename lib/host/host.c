@@ -230,6 +230,7 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
         clock_cycles(&h->clock, cfg->silence_ms * 1000000ull / CONN_SILENCE_STEPS);
     h->free_list.head = h->cntl_list.head = h->data_list.head = h->done_list.head =
         h->linger_list.head = NONE;
+    moderation_init(h);
     for (uint32_t i = 0; i < cfg->conns; i++) {
         h->conns[i].index = i;
         list_push(h, &h->free_list, &h->conns[i], &h->conns[i].done_link);

@@ -194,6 +194,10 @@ uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now
 void host_stamp(struct host *h, struct rte_mbuf *const *m, uint16_t n, uint64_t now);
 /* When host_tx() must be called next: `now` if it has work, TIME_NEVER if nothing waits. */
 uint64_t host_next(const struct host *h, uint64_t now);
+/* For how many cycles the host may be left alone from now on, whatever arrives or is due, without
+ * harm to any connection that it has served since the last call (moderation.c). TIME_NEVER: it has
+ * served none. */
+uint64_t host_moderation(struct host *h);
 
 /* Makes the n hosts of one port known to each other, before they run; hosts[i] is worker i's. A
  * FIRST then finds the worker that has a connection waiting. All are destroyed together. */

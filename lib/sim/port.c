@@ -170,6 +170,20 @@ void port_polled(struct port *p, uint64_t now)
         p->user_at = TIME_NEVER;
 }
 
+uint64_t port_nap(struct port *p, uint64_t now)
+{
+    uint64_t most = p->cfg.nap_max_ns, nap;
+
+    if (most == 0 || p->ring.count > 0 || p->given.count > 0 || p->kept_n > 0)
+        return 0;
+    nap = host_moderation(p->host);
+    if (nap == TIME_NEVER || now + time_min(nap, most) <= p->free_at)
+        return 0;
+    nap = now + time_min(nap, most) - p->free_at;
+    p->free_at += nap;
+    return nap;
+}
+
 void port_worked(struct port *p, uint16_t n, uint64_t now)
 {
     p->seen.bursts += n > 0;

@@ -79,5 +79,7 @@ void port_polled(struct port *p, uint64_t now);
 /* The poll ends: n frames were received, work_bytes were moved in all, and the host is busy with
  * them. */
 void port_worked(struct port *p, uint16_t n, uint64_t now);
+/* The host naps, if it may. Returns for how much longer there is no poll. */
+uint64_t port_nap(struct port *p, uint64_t now);
 
 #endif

@@ -633,6 +633,7 @@ static void host_poll(struct world *w, uint32_t i)
     foreign_exchange(w, i);
     host_transmit(w, i);
     port_worked(p, n, w->now);
+    w->counts.napped_ns += port_nap(p, w->now);
     if (w->cfg.app != NULL)
         w->cfg.app(w->cfg.ctx, i, p->host, w->now);
     poll_schedule(w, i);

@@ -61,6 +61,8 @@ struct world_port {
     uint16_t burst;          /* frames of a poll, at most, 1 .. 32; 0: 32 */
     uint64_t poll_ns;        /* least time between polls; 0: the world's */
     uint64_t poll_spread_ns; /* up to so much is added to poll_ns, drawn at random */
+    uint64_t nap_max_ns; /* after a poll with work, the host is left alone for as long as it allows
+                            (host_moderation), for so long at most */
     /* How many bytes of frames, taken or given, the host works through in a second. It is not
      * polled while at work. 0: work takes no time. */
     uint64_t service_Bps;
@@ -163,6 +165,7 @@ struct world_counts {
     uint64_t polls;
     uint64_t spells[WORLD_TROUBLES];
     uint64_t stalled_ns; /* time in stalls, of all hosts together */
+    uint64_t napped_ns;  /* time in naps, likewise */
 };
 const struct world_counts *world_counts(const struct world *w);
 /* The path of host i up to the switch or down from it; NULL on a plain link. */

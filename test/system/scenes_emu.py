@@ -337,6 +337,22 @@ def bad_path(testbed: Testbed, context: Context) -> None:
     b.stop()
 
 
+@scene("over a slow, long path a worker naps between packets")
+def nap_between(testbed: Testbed, context: Context) -> None:
+    """A packet comes each 120 us. A worker that polls makes hundreds of rounds meanwhile."""
+    a, b, box = _memif_box(testbed, context, "rate 100mbit limit 500000B delay 10ms", "delay 10ms")
+    before = b.show("workers")[0]
+    perf(b, a, ADDR_B, "-n", "20M")
+    after = b.show("workers")[0]
+    rounds = after["iterations"] - before["iterations"]
+    frames = after["queues"][0]["rx_frames"] - before["queues"][0]["rx_frames"]
+    if rounds > 20 * frames:
+        raise TestbedError(f"{rounds} rounds for {frames} frames")
+    box.stop()
+    a.stop()
+    b.stop()
+
+
 @scene("frames of 64 kB pass whole", memory_gb=4)
 def long_frames(testbed: Testbed, context: Context) -> None:
     """The box leaves room for a second VLAN tag, so its MTU ends 4 bytes earlier than a daemon's."""

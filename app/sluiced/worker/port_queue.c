@@ -301,6 +301,11 @@ uint64_t port_queue_next(const struct port_queue *q, uint64_t now)
     return q->done_cleanup ? RTE_MIN(next, q->clean_due) : next;
 }
 
+uint64_t port_queue_moderation(struct port_queue *q)
+{
+    return q->kept_n > 0 || q->exception.n > 0 ? 0 : host_moderation(q->host);
+}
+
 /* ---- life -------------------------------------------------------------------------------- */
 
 void port_queue_set_hz(struct port_queue *q, uint64_t hz)

@@ -31,6 +31,16 @@ static uint64_t worker_next(const struct worker *w, uint64_t now)
     return next;
 }
 
+/* How long the worker may nap after it had work, whatever comes meanwhile; 0: not at all. */
+static uint64_t worker_moderation(const struct worker *w)
+{
+    uint64_t most = TIME_NEVER;
+
+    for (uint32_t i = 0; i < w->n_queues; i++)
+        most = RTE_MIN(most, port_queue_moderation(w->queues[i]));
+    return most != TIME_NEVER ? RTE_MIN(most, w->moderation_cycles) : 0;
+}
+
 /* From here on, what arrives wakes the worker. If every source can wake it, naps may be long. */
 static void worker_arm(struct worker *w)
 {
@@ -50,23 +60,33 @@ static void worker_disarm(struct worker *w)
         channels_awake(w->queues[i]->channels);
 }
 
-static void worker_sleep(struct worker *w, uint64_t ns)
+static void worker_doze(uint64_t ns)
 {
     struct timespec ts = {0, (long)ns};
 
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+}
+
+static void worker_sleep(struct worker *w, uint64_t ns)
+{
     if (w->wakeup.n == 0) {
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+        worker_doze(ns);
     } else if (wakeup_wait(&w->wakeup, ns)) {
         counter_add(&w->wakeups, 1);
         worker_disarm(w);
     }
 }
 
+static void nap_count(struct worker *w, uint64_t since)
+{
+    counter_add(&w->naps, 1);
+    counter_add(&w->nap_total_cycles, clock_now() - since);
+}
+
 static void worker_nap(struct worker *w, uint64_t length, uint64_t now)
 {
     worker_sleep(w, clock_ns(&(struct clock){w->hz}, length));
-    counter_add(&w->naps, 1);
-    counter_add(&w->nap_total_cycles, clock_now() - now);
+    nap_count(w, now);
 }
 
 /*
@@ -99,13 +119,29 @@ static void worker_rest_unarmed(struct worker *w, uint64_t next, uint64_t now)
     w->nap += w->nap / 8;
 }
 
+/*
+ * Right after work: a nap that serves several packets at once, where they come so fast that the
+ * worker would otherwise always poll. A nap that saves less than it costs is not taken.
+ */
+static void worker_moderates(struct worker *w, uint64_t now)
+{
+    uint64_t nap = worker_moderation(w);
+
+    if (nap < w->spin_cycles) {
+        rte_pause();
+        return;
+    }
+    worker_doze(clock_ns(&(struct clock){w->hz}, nap));
+    nap_count(w, now);
+}
+
 /* CONFIG_IDLE_SLEEP, after `pause` cycles without work. */
 static void worker_sleeps(struct worker *w, uint64_t pause, uint64_t now)
 {
     uint64_t next;
 
     if (pause < (w->all_wake ? w->spin_cycles : w->quiet_cycles)) {
-        rte_pause();
+        worker_moderates(w, now);
         return;
     }
     next = worker_next(w, now);

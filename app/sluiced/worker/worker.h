@@ -27,7 +27,8 @@ struct worker {
      * at most, and end spin_cycles before anything is due. */
     uint64_t quiet_cycles, nap_cycles;
     uint64_t spin_cycles, armed_nap_cycles;
-    uint64_t nap; /* cycles: length of the next nap; only the worker uses it */
+    uint64_t moderation_cycles; /* the longest nap right after work (worker_moderates) */
+    uint64_t nap;               /* cycles: length of the next nap; only the worker uses it */
     uint64_t hz;
     struct wakeup wakeup;
     bool all_wake;  /* each port queue can wake the worker, and gets no frames from other workers */

@@ -97,6 +97,8 @@ Pair::Pair(const PairOptions &options)
         h.copy_pool = Pools::get().copy;
         struct world_port port = {};
         port.poll_spread_ns = opt.poll_spread_ns;
+        port.nap_max_ns = opt.nap_max_ns;
+        port.ring = h.rx_frames = opt.ring;
         port.seed = i;
         port.keep_ns = opt.tx_refused.gap_ns != 0 ? CLOCK_NS_PER_S : 0;
         if (i == 1)

@@ -56,6 +56,8 @@ struct PairOptions {
     contract_config contract = {};
     uint64_t lead_ns = 0;               // tx_lead_ns: ports keep frames until their time
     uint64_t poll_spread_ns = 0;        // polls come late by up to this
+    uint64_t nap_max_ns = 0;            // of both hosts, as in world_port
+    uint32_t ring = 0;                  // of both ports, which tell their hosts; 0: no limit
     world_spell control_stall = {0, 0}; // of host B's control core
     world_spell tx_refused = {0, 0};    // of host A's port
     std::function<void(uint32_t from, rte_mbuf *m, uint64_t now, world_fate *fate)> fate;

@@ -51,6 +51,10 @@ uint64_t port_queue_next(const struct port_queue *, uint64_t now)
 {
     return now;
 }
+uint64_t port_queue_moderation(struct port_queue *)
+{
+    return 0;
+}
 void port_queue_set_active(struct port_queue *l, bool active)
 {
     __atomic_store_n(&l->active, active, __ATOMIC_RELEASE);
