@@ -47,8 +47,9 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
 
         c->share = storage != NULL ? share_init(storage, all) : NULL;
         c->flows = rte_zmalloc("flows", all * sizeof *c->flows, 64);
+        c->open = rte_zmalloc("open", all * sizeof *c->open, 64);
         c->owners = rte_zmalloc("owners", all * sizeof(void *), 64);
-        ok = c->share != NULL && c->flows != NULL && c->owners != NULL;
+        ok = c->share != NULL && c->flows != NULL && c->open != NULL && c->owners != NULL;
     }
     if (!ok) {
         snprintf(err, err_len, "no memory for control; lower connections or give EAL more (-m)");
@@ -77,6 +78,7 @@ void host_control_destroy(struct host_control *c)
     rte_free(c->firsts);
     rte_free(c->flows);
     rte_free(c->owners);
+    rte_free(c->open);
     rte_free(c->share);
     rte_free(c);
 }
@@ -252,19 +254,20 @@ static void grant_write_all(struct host_control *c, uint64_t pool_Bps)
     /* packets may have waited or got lost because of this host, so they prove nothing of a path */
     bool blind = c->own_for > 0 || c->sample.busy / 8 > c->sample.time / 9;
 
+    for (uint32_t n = 0; n < c->n_open; n++) {
+        uint32_t k = c->open[n].host, i = c->open[n].conn;
+        const struct flow_stats *r = &c->stats[k][i];
+        enum grant_reason why;
+
+        if (counter_get(&c->hosts[k]->conns[i].pub.state) != HOST_OPEN || r->path_limit_Bps == 0)
+            continue;
+        uint64_t rate = sharing_grant(c, r, idle_Bps, &why);
+
+        grant_write_one(c, k, i, rate, why);
+    }
     for (uint32_t k = 0; k < c->n; k++) {
         struct host *h = c->hosts[k];
 
-        for (uint32_t i = 0; i < h->cfg.conns; i++) {
-            struct flow_stats *r = &c->stats[k][i];
-            enum grant_reason why;
-            uint64_t rate;
-
-            if (counter_get(&h->conns[i].pub.state) != HOST_OPEN || r->path_limit_Bps == 0)
-                continue;
-            rate = sharing_grant(c, r, idle_Bps, &why);
-            grant_write_one(c, k, i, rate, why);
-        }
         counter_set(&h->clear_runs, blind ? 0 : h->clear_runs + 1);
         start_write(c, h, pool_Bps, idle_Bps);
     }
@@ -292,6 +295,41 @@ static void sample_take(struct host_control *c, const struct host_port_counters 
     }
 }
 
+static void conn_measure(struct host_control *c, uint32_t k, uint32_t i, uint64_t interval_ns,
+                         uint64_t *others_Bps)
+{
+    struct flow_stats *r = &c->stats[k][i];
+
+    totals_update(c, k, i);
+    if (!flow_stats_update(c, c->hosts[k], i, r, interval_ns))
+        return;
+    c->open[c->n_open++] = (struct open_conn){k, i};
+    c->n_new += r->begins;
+    if (r->active)
+        c->owners[c->n_active++] = r;
+    else if (r->rest > 1)
+        *others_Bps += r->rate_Bps;
+}
+
+/* Updates the statistics of all connections. Returns the rate of those that send too little to have
+ * a share. */
+static uint64_t conns_measure(struct host_control *c, uint64_t interval_ns)
+{
+    uint64_t others_Bps = 0;
+
+    c->n_active = c->n_open = c->n_new = 0;
+    for (uint32_t k = 0; k < c->n; k++) {
+        const struct host *h = c->hosts[k];
+
+        totals_take(c, k);
+        for (uint32_t w = 0; w * 64 < h->cfg.conns; w++)
+            for (uint64_t bits = counter_get(&h->conns_bits[w]); bits != 0; bits &= bits - 1)
+                conn_measure(c, k, w * 64 + (uint32_t)__builtin_ctzll(bits), interval_ns,
+                             &others_Bps);
+    }
+    return others_Bps;
+}
+
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now)
 {
     uint64_t interval_ns = clock_ns(&c->hosts[0]->clock, now - c->last);
@@ -304,25 +342,8 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     c->sample = (struct capacity_sample){.interval_ns = interval_ns,
                                          .link_Bps = c->link_Bps != UINT64_MAX ? c->link_Bps : 0};
     sample_take(c, port);
-    uint64_t others_Bps = 0;
+    uint64_t others_Bps = conns_measure(c, interval_ns);
 
-    c->n_active = c->n_open = c->n_new = 0;
-    for (uint32_t k = 0; k < c->n; k++) {
-        totals_take(c, k);
-        for (uint32_t i = 0; i < c->hosts[k]->cfg.conns; i++) {
-            struct flow_stats *r = &c->stats[k][i];
-
-            totals_update(c, k, i);
-            if (!flow_stats_update(c, c->hosts[k], i, r, interval_ns))
-                continue;
-            c->n_open++;
-            c->n_new += r->begins;
-            if (r->active)
-                c->owners[c->n_active++] = r;
-            else if (r->rest > 1)
-                others_Bps += r->rate_Bps;
-        }
-    }
     c->rx_bytes += c->sample.rx_bytes;
     capacity_update(&c->capacity, &c->sample);
     capacity_note(c);

@@ -86,7 +86,10 @@ struct host_control {
     struct counted *counted[HOST_WORKERS_MAX];
     struct host_total totals[HOST_TOTALS_MAX + 1]; /* the first: of peers without an entry */
     uint32_t n_totals;
-    struct share_flow *flows;   /* the active connections, as share_run() wants them */
+    struct share_flow *flows; /* the active connections, as share_run() wants them */
+    struct open_conn {
+        uint32_t host, conn;
+    } * open;                   /* the n_open connections that were open in this interval */
     struct flow_stats **owners; /* statistics of active connections, in the hosts' order */
     struct host_peers peers[HOST_PEERS_MAX];
     struct share_peer sums[HOST_PEERS_MAX];

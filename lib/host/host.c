@@ -112,14 +112,15 @@ static int storage_create(struct host *h)
     h->spans = rte_zmalloc("spans", 2 * n * cfg->gaps * sizeof *h->spans, 64);
     h->pages = rte_zmalloc("pages", 2 * n * cfg->gaps * sizeof *h->pages, 64);
     h->grants = rte_zmalloc("grants", n * sizeof *h->grants, 64);
+    h->conns_bits = rte_zmalloc("conns", (n + 63) / 64 * sizeof *h->conns_bits, 64);
     h->grants_dirty = rte_zmalloc("grants", (n + 63) / 64 * sizeof *h->grants_dirty, 64);
     h->grants_words = rte_zmalloc("grants", (n + 4095) / 4096 * sizeof *h->grants_words, 64);
     h->newcomers.conns = rte_zmalloc("newcomers", n * sizeof *h->newcomers.conns, 64);
     h->early = rte_hash_create(&params);
     if (h->conns == NULL || h->timers == NULL || h->pacing == NULL || h->requests == NULL ||
         h->buffers == NULL || h->spans == NULL || h->pages == NULL || h->grants == NULL ||
-        h->grants_dirty == NULL || h->grants_words == NULL || h->newcomers.conns == NULL ||
-        h->early == NULL)
+        h->conns_bits == NULL || h->grants_dirty == NULL || h->grants_words == NULL ||
+        h->newcomers.conns == NULL || h->early == NULL)
         return -ENOMEM;
     return security_create(h);
 }
@@ -131,6 +132,7 @@ static void storage_destroy(struct host *h)
     rte_free(h->newcomers.conns);
     rte_free(h->grants_words);
     rte_free(h->grants_dirty);
+    rte_free(h->conns_bits);
     rte_free(h->grants);
     rte_free(h->pages);
     rte_free(h->spans);

@@ -209,6 +209,7 @@ struct host {
     struct conn_list free_list, cntl_list, data_list, done_list;
     struct conn_list linger_list; /* requests are over, but the port still refers to their memory */
     uint64_t conns_used;          /* connections that are not FREE; base/counter.h */
+    uint64_t *conns_bits;         /* a bit for each of them: control looks at no others */
     struct host_service services[HOST_SERVICES_MAX];
     struct neighbor_table neighbors;
     uint32_t route_waiting[HOST_ROUTE_WAITING_MAX]; /* connections that wait for a neighbour */
