@@ -167,7 +167,7 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     c->cntl.peer_seq = v->seq;
     counter_add(&c->pub.cntl_rx, 1);
     if (!vt_sender_idle(&c->tx))
-        moderation_sends(h, c);
+        pacing_moderate(h, c);
     route_seen(h, c, v->cntl_seen, v->received);
     echo_take(h, c, v->echo_ns, v->echo_held_ns);
     if (c->state == HOST_OPENING && !(v->h.flags & WIRE_END)) {

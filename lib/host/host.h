@@ -195,8 +195,8 @@ void host_stamp(struct host *h, struct rte_mbuf *const *m, uint16_t n, uint64_t 
 /* When host_tx() must be called next: `now` if it has work, TIME_NEVER if nothing waits. */
 uint64_t host_next(const struct host *h, uint64_t now);
 /* For how many cycles the host may be left alone from now on, whatever arrives or is due, without
- * harm to any connection that it has served since the last call (moderation.c). TIME_NEVER: it has
- * served none. */
+ * harm to any connection that it has served since the last call (control/moderation.h). TIME_NEVER:
+ * it has served none. */
 uint64_t host_moderation(struct host *h);
 
 /* Makes the n hosts of one port known to each other, before they run; hosts[i] is worker i's. A

@@ -19,6 +19,7 @@
 #include "base/counter.h"
 #include "base/mul_div.h"
 #include "base/rng.h"
+#include "control/moderation.h"
 #include "host/claim.h"
 #include "host/conn.h"
 #include "host/host.h"
@@ -199,10 +200,7 @@ struct host {
     uint32_t taken;      /* frames taken from the port since looked_at */
     bool full;           /* the port may have been full before this burst was taken from it */
     uint32_t full_looks; /* bursts before this one at which the port may have been full */
-    struct {
-        uint64_t tsc, ns;  /* limits by connections; TIME_NEVER: none was served */
-        uint64_t ring_tsc; /* limit by the port's ring; TIME_NEVER: none */
-    } moderation;          /* by what was done since the last host_moderation() */
+    struct moderation moderation; /* by what was done since the last host_moderation() */
     struct conn *conns;
     struct wheel *timers, *pacing;
     struct rte_hash *early; /* (address, port, opener's key) -> connection */
@@ -565,13 +563,6 @@ uint16_t reply_take(struct host *h, struct rte_mbuf **m, uint16_t max);
 bool reply_waits(const struct host *h);
 void reply_drop(struct host *h);
 
-/* moderation.c: how long the host may be left alone. To be called for each unit that arrived, for
- * each one sent and for each CNTL that a sender gets, and for each burst of frames of the port. */
-void moderation_received(struct host *h, const struct conn *c);
-void moderation_sends(struct host *h, const struct conn *c);
-void moderation_frames(struct host *h);
-void moderation_init(struct host *h);
-
 /* pacing.c: pacing. pacing_data() and pacing_state() are true if a packet may be given to the port
  * now, to leave at *at. Otherwise the connection waits in the pacing wheel, or for a new grant. */
 bool pacing_data(struct host *h, struct conn *c, uint64_t *at);
@@ -580,6 +571,8 @@ bool pacing_state(struct host *h, struct conn *c, uint64_t *at);
  * contract. */
 void pacing_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at,
                  uint32_t unit_bytes);
+/* A sender was served: limits the worker's next nap. */
+void pacing_moderate(struct host *h, const struct conn *c);
 /* Packets before base have arrived or are lost; `arrived` packets have arrived in all. */
 void pacing_flight(struct conn *c, uint64_t base, uint64_t arrived);
 /* Makes the contract. To be called when the connection begins, or its peer grants another peak. */

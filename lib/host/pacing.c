@@ -112,13 +112,19 @@ bool pacing_state(struct host *h, struct conn *c, uint64_t *at)
     return false;
 }
 
+void pacing_moderate(struct host *h, const struct conn *c)
+{
+    /* a contract sets the time of each packet */
+    moderation_sends(&h->moderation, bound(c) ? 0 : c->pacing.credit.period_tsc, c->rtt.min_tsc);
+}
+
 void pacing_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at,
                  uint32_t unit_bytes)
 {
     if (unit_bytes > 0) {
         credit_update(&c->pacing.credit, at);
         credit_take(&c->pacing.credit, unit_bytes);
-        moderation_sends(h, c);
+        pacing_moderate(h, c);
     }
     if (bound(c))
         contract_take(&c->pacing.contract, at, m->pkt_len);

@@ -421,8 +421,8 @@ void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)
                        : 0;
     /* frames that a full port held come in bursts, until the port is empty */
     h->taken += h->given ? 0 : n;
-    if (!h->given)
-        moderation_frames(h);
+    if (h->taken > 0 && h->cfg.rx_frames != 0 && h->looked_at != 0)
+        moderation_arrives(&h->moderation, h->now - h->looked_at, h->taken, h->cfg.rx_frames);
     h->full = !h->given && h->cfg.rx_frames != 0 && h->taken >= h->cfg.rx_frames;
     counter_add(&h->count[COUNT_rx_frames], n);
     for (uint16_t i = 0; i < n; i += BURST_MAX)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host that naps after work, as long as its connections allow (host/moderation.c), serves several
+// A host that naps after work, as long as its connections allow (control/moderation.h), serves several
 // packets at once, and nobody notices.
 #include <gtest/gtest.h>
 
