@@ -11,7 +11,9 @@
 
 #include <rte_lcore.h>
 
+#include "base/clock.h"
 #include "common/say.h"
+#include "control/moderation.h"
 #include "sluiced/daemon.h"
 
 /* Lcores for the queues whose ports name none. */
@@ -83,11 +85,11 @@ static struct worker *worker_of(struct daemon *d, uint32_t lcore)
     w->lcore = lcore;
     w->hz = d->hz;
     w->idle = (enum config_idle)d->config.daemon.idle;
-    w->quiet_cycles = d->hz / 5000;             /* 200 us */
-    w->nap_cycles = d->hz / 10000 * 17;         /* 1.7 ms; the median frame waits half a nap */
-    w->spin_cycles = d->hz / 40000;             /* 25 us, about what a nap costs */
-    w->moderation_cycles = 10 * w->spin_cycles; /* a longer nap would save less than a tenth more */
-    w->armed_nap_cycles = d->hz / 100;          /* 10 ms: what does not wake the worker can wait */
+    w->quiet_cycles = d->hz / 5000;     /* 200 us */
+    w->nap_cycles = d->hz / 10000 * 17; /* 1.7 ms; the median frame waits half a nap */
+    w->spin_cycles = d->hz / 40000;     /* 25 us, about what a nap costs */
+    w->moderation_cycles = clock_cycles(&(struct clock){d->hz}, MODERATION_NAP_NS);
+    w->armed_nap_cycles = d->hz / 100; /* 10 ms: what does not wake the worker can wait */
     wakeup_init(&w->wakeup);
     if (lcore == rte_get_main_lcore())
         d->main_works = true;

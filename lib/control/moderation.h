@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Interrupt moderation without interrupts: for how long a worker may leave a host alone after it
- * had work. A NIC that moderates waits for more frames before it interrupts (ethtool -C rx-usecs),
- * so that each interrupt serves several. A worker that naps does the same. The nap must not harm
- * the connections that the worker has just served:
+ * Interrupt moderation without interrupts: for how long a worker may leave hosts alone after it had
+ * work. A NIC that moderates waits for more frames before it interrupts (ethtool -C rx-usecs), so
+ * that each interrupt serves several. A worker that naps does the same. Each connection that it
+ * serves limits the nap:
  *
  *   sender     nap <= burst / (2 rate)     what is sent late by a nap is half a burst, which the
  *                                          grant allows at once anyway (pace/credit.h)
  *   receiver   nap <= 2 burst / rate       a trial of the path takes two bursts at least, and
  *                                          allows for the time for which nobody looked (trial.h)
  *   both       nap <= RTT / 16             an answer comes later by a sixteenth of a round trip
+ *
+ * A limit lasts for one to two windows after the connection was served. What was quiet for a window
+ * of 10 ms is delayed by less than a fortieth of that pause. The port limits the nap, too:
+ *
  *   port       nap <= unseen ring / (4 n)  n frames came in the time `unseen` before they were
  *                                          found, so a quarter of the ring takes that long
- *
- * Limits of connections that were not served since the last nap do not count. They come back into
- * force with the first packet.
  *
  * Alternatives. Linux's "adaptive-rx" and DPDK's l3fwd-power choose the time by the rate of arrival
  * alone, since they do not know what the packets are for. A fixed time that suits a path of 50 ms
@@ -25,34 +26,65 @@
 #ifndef SLUICE_CONTROL_MODERATION_H
 #define SLUICE_CONTROL_MODERATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/clock.h"
 #include "base/mul_div.h"
 
+#define MODERATION_WINDOW_NS  10000000ull
+#define MODERATION_NAP_NS     250000ull /* a fortieth of the window; no nap is longer */
 #define MODERATION_RTT_SHARE  16u
 #define MODERATION_RING_SHARE 4u
 
-struct moderation {
-    uint64_t tsc, ns;  /* limits by connections; TIME_NEVER: none was served */
-    uint64_t ring_tsc; /* limit by the port's ring; TIME_NEVER: none */
+/* The least of the limits in this window and in the one before; TIME_NEVER: none. */
+struct moderation_limit {
+    uint64_t now, before;
 };
 
-static inline void moderation_init(struct moderation *m)
+struct moderation {
+    struct moderation_limit tsc, ns; /* in cycles, and in ns: both count */
+    uint64_t ring_tsc;               /* the port's, since the last moderation_take() */
+    uint64_t turns_at, window_tsc;   /* when the next window begins */
+    bool served;                     /* a connection, since the last moderation_take() */
+};
+
+/* The nap after what several hosts have served. */
+struct moderation_nap {
+    uint64_t max_tsc;
+    bool served; /* a connection; false: there is no reason for a nap */
+};
+
+static inline void moderation_init(struct moderation *m, const struct clock *clock)
 {
-    *m = (struct moderation){TIME_NEVER, TIME_NEVER, TIME_NEVER};
+    m->tsc.now = m->tsc.before = m->ns.now = m->ns.before = m->ring_tsc = TIME_NEVER;
+    m->turns_at = 0;
+    m->window_tsc = clock_cycles(clock, MODERATION_WINDOW_NS);
+    m->served = false;
 }
 
 /* A sender was served: it sent a unit, or got an answer. rtimer_tsc: burst / rate; 0: no nap. */
 static inline void moderation_sends(struct moderation *m, uint64_t rtimer_tsc, uint64_t rtt_tsc)
 {
-    m->tsc = time_min(m->tsc, time_min(rtimer_tsc / 2, rtt_tsc / MODERATION_RTT_SHARE));
+    uint64_t tsc = time_min(rtimer_tsc / 2, rtt_tsc / MODERATION_RTT_SHARE);
+
+    m->tsc.now = time_min(m->tsc.now, tsc);
+    m->served = true;
 }
 
 /* A receiver got a unit. bursts_ns: 2 burst / rate. */
 static inline void moderation_receives(struct moderation *m, uint64_t bursts_ns, uint64_t rtt_ns)
 {
-    m->ns = time_min(m->ns, time_min(bursts_ns, rtt_ns / MODERATION_RTT_SHARE));
+    uint64_t ns = time_min(bursts_ns, rtt_ns / MODERATION_RTT_SHARE);
+
+    m->ns.now = time_min(m->ns.now, ns);
+    m->served = true;
+}
+
+/* Something was served that no nap may delay. */
+static inline void moderation_forbid(struct moderation *m)
+{
+    m->tsc.now = 0;
 }
 
 /* n > 0 frames, of which the port's ring holds ring_frames, came within unseen_tsc. */
@@ -64,17 +96,30 @@ static inline void moderation_arrives(struct moderation *m, uint64_t unseen_tsc,
     m->ring_tsc = time_min(m->ring_tsc, full_tsc / MODERATION_RING_SHARE);
 }
 
-/* The longest nap, in cycles; TIME_NEVER: no connection was served. Then starts anew. */
-static inline uint64_t moderation_take(struct moderation *m, const struct clock *clock)
+static inline void moderation_turn(struct moderation_limit *l)
 {
-    uint64_t tsc = m->tsc;
+    l->before = l->now;
+    l->now = TIME_NEVER;
+}
 
-    if (m->ns != TIME_NEVER)
-        tsc = time_min(tsc, clock_cycles(clock, m->ns));
-    if (tsc != TIME_NEVER)
-        tsc = time_min(tsc, m->ring_tsc);
-    moderation_init(m);
-    return tsc;
+/* Applies the limits to a nap that begins now. */
+static inline void moderation_take(struct moderation *m, const struct clock *clock, uint64_t now,
+                                   struct moderation_nap *nap)
+{
+    uint64_t ns = time_min(m->ns.now, m->ns.before);
+
+    nap->max_tsc = time_min(nap->max_tsc, time_min(m->tsc.now, m->tsc.before));
+    nap->max_tsc = time_min(nap->max_tsc, m->ring_tsc);
+    if (ns != TIME_NEVER)
+        nap->max_tsc = time_min(nap->max_tsc, clock_cycles(clock, ns));
+    nap->served = nap->served || m->served;
+    m->served = false;
+    m->ring_tsc = TIME_NEVER;
+    if (time_before(now, m->turns_at))
+        return;
+    moderation_turn(&m->tsc);
+    moderation_turn(&m->ns);
+    m->turns_at = now + m->window_tsc;
 }
 
 #endif

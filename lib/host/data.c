@@ -274,7 +274,8 @@ static void data_account(struct host *h, struct conn *c, struct data_unit *u, co
         usage_take(&c->usage, d->payload_len);
     conn_nak_anew(h, c);
     path_grant_watch(h, c, d, marked_count(h, c, f));
-    moderation_receives(&h->moderation, c->path.bursts_ns, c->rtt_min_ns);
+    /* what another worker hands over waits for that worker's naps, too */
+    moderation_receives(&h->moderation, h->given ? 0 : c->path.bursts_ns, c->rtt_min_ns);
     if (v == VT_PLACE) {
         u->ask = vt_receiver_commit(&c->rx, d, h->now);
         momentary_update(h, c, d->payload_len);

@@ -232,7 +232,7 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
         clock_cycles(&h->clock, cfg->silence_ms * 1000000ull / CONN_SILENCE_STEPS);
     h->free_list.head = h->cntl_list.head = h->data_list.head = h->done_list.head =
         h->linger_list.head = NONE;
-    moderation_init(&h->moderation);
+    moderation_init(&h->moderation, &h->clock);
     for (uint32_t i = 0; i < cfg->conns; i++) {
         h->conns[i].index = i;
         list_push(h, &h->free_list, &h->conns[i], &h->conns[i].done_link);
@@ -279,9 +279,14 @@ uint64_t host_next(const struct host *h, uint64_t now)
     return time_before(next, now) ? now : next;
 }
 
-uint64_t host_moderation(struct host *h)
+void host_moderation(struct host *h, uint64_t now, struct moderation_nap *nap)
 {
-    return moderation_take(&h->moderation, &h->clock);
+    moderation_take(&h->moderation, &h->clock, now, nap);
+}
+
+void host_forbid_naps(struct host *h)
+{
+    moderation_forbid(&h->moderation);
 }
 
 uint16_t host_foreign(struct host *h, struct rte_mbuf **m, uint8_t *worker, uint16_t max)

@@ -32,6 +32,7 @@
 
 #include "assoc/assoc.h"
 #include "base/spread.h"
+#include "control/moderation.h"
 #include "control/occupancy.h"
 #include "pace/contract.h"
 #include "wire/addr.h"
@@ -194,10 +195,11 @@ uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now
 void host_stamp(struct host *h, struct rte_mbuf *const *m, uint16_t n, uint64_t now);
 /* When host_tx() must be called next: `now` if it has work, TIME_NEVER if nothing waits. */
 uint64_t host_next(const struct host *h, uint64_t now);
-/* For how many cycles the host may be left alone from now on, whatever arrives or is due, without
- * harm to any connection that it has served since the last call (control/moderation.h). TIME_NEVER:
- * it has served none. */
-uint64_t host_moderation(struct host *h);
+/* Limits a nap that begins now, in which the host is left alone whatever arrives or is due
+ * (control/moderation.h). To be called when there is nothing to do. */
+void host_moderation(struct host *h, uint64_t now, struct moderation_nap *nap);
+/* Frames are handled that no nap may delay, and that are not Sluice's. */
+void host_forbid_naps(struct host *h);
 
 /* Makes the n hosts of one port known to each other, before they run; hosts[i] is worker i's. A
  * FIRST then finds the worker that has a connection waiting. All are destroyed together. */

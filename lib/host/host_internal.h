@@ -19,7 +19,6 @@
 #include "base/counter.h"
 #include "base/mul_div.h"
 #include "base/rng.h"
-#include "control/moderation.h"
 #include "host/claim.h"
 #include "host/conn.h"
 #include "host/host.h"
@@ -200,7 +199,7 @@ struct host {
     uint32_t taken;      /* frames taken from the port since looked_at */
     bool full;           /* the port may have been full before this burst was taken from it */
     uint32_t full_looks; /* bursts before this one at which the port may have been full */
-    struct moderation moderation; /* by what was done since the last host_moderation() */
+    struct moderation moderation;
     struct conn *conns;
     struct wheel *timers, *pacing;
     struct rte_hash *early; /* (address, port, opener's key) -> connection */

@@ -124,8 +124,9 @@ void pacing_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at
     if (unit_bytes > 0) {
         credit_update(&c->pacing.credit, at);
         credit_take(&c->pacing.credit, unit_bytes);
-        pacing_moderate(h, c);
     }
+    if (unit_bytes > 0 || bound(c))
+        pacing_moderate(h, c);
     if (bound(c))
         contract_take(&c->pacing.contract, at, m->pkt_len);
     if (h->tx_lead_tsc == 0)

@@ -172,16 +172,15 @@ void port_polled(struct port *p, uint64_t now)
 
 uint64_t port_nap(struct port *p, uint64_t now)
 {
-    uint64_t most = p->cfg.nap_max_ns, nap;
+    struct moderation_nap nap = {.max_tsc = p->cfg.nap_max_ns};
+    uint64_t before = p->free_at;
 
-    if (most == 0 || p->ring.count > 0 || p->given.count > 0 || p->kept_n > 0)
+    if (p->cfg.nap_max_ns == 0 || p->ring.count > 0 || p->given.count > 0 || p->kept_n > 0)
         return 0;
-    nap = host_moderation(p->host);
-    if (nap == TIME_NEVER || now + time_min(nap, most) <= p->free_at)
-        return 0;
-    nap = now + time_min(nap, most) - p->free_at;
-    p->free_at += nap;
-    return nap;
+    host_moderation(p->host, now, &nap);
+    if (nap.served && now + nap.max_tsc > p->free_at)
+        p->free_at = now + nap.max_tsc;
+    return p->free_at - before;
 }
 
 void port_worked(struct port *p, uint16_t n, uint64_t now)

@@ -37,6 +37,8 @@ static uint32_t port_queue_except(struct port_queue *q)
     do {
         n = host_exceptions(q->host, m, PORT_BURST);
         exception_put(&q->exception, m, n);
+        if (n > 0)
+            host_forbid_naps(q->host);
         did += n;
     } while (n == PORT_BURST);
     return did;
@@ -116,6 +118,8 @@ static void port_queue_give_foreign(struct port_queue *q)
 
     do {
         n = host_foreign(q->host, m, worker, PORT_BURST);
+        if (n > 0)
+            host_forbid_naps(q->host);
         for (i = 0; i < n; i++) {
             if (worker[i] == HOST_WORKER_ALL)
                 foreign_copy(q, m[i]);
@@ -247,6 +251,16 @@ static void kept_times(struct port_queue *q, uint64_t now)
     }
 }
 
+/* Adds frames of the kernel to those to be sent. */
+static void kernel_take(struct port_queue *q, bool busy)
+{
+    uint16_t n = exception_take(&q->exception, q->kept + q->kept_n, busy);
+
+    q->kept_n = (uint16_t)(q->kept_n + n);
+    if (n > 0)
+        host_forbid_naps(q->host);
+}
+
 /* busy: the worker has other work. */
 static uint32_t port_queue_transmit(struct port_queue *q, bool busy, uint64_t now)
 {
@@ -268,8 +282,7 @@ static uint32_t port_queue_transmit(struct port_queue *q, bool busy, uint64_t no
     if (q->timed)
         kept_times(q, now);
     if (q->exception.on) /* after the host's frames, which must be on time */
-        q->kept_n = (uint16_t)(q->kept_n + exception_take(&q->exception, q->kept + q->kept_n,
-                                                          busy || q->kept_n > 0));
+        kernel_take(q, busy || q->kept_n > 0);
     if (q->kept_n == 0) {
         port_queue_cleanup(q, now);
         return 0;
@@ -301,9 +314,11 @@ uint64_t port_queue_next(const struct port_queue *q, uint64_t now)
     return q->done_cleanup ? RTE_MIN(next, q->clean_due) : next;
 }
 
-uint64_t port_queue_moderation(struct port_queue *q)
+void port_queue_moderation(struct port_queue *q, uint64_t now, struct moderation_nap *nap)
 {
-    return q->kept_n > 0 || q->exception.n > 0 ? 0 : host_moderation(q->host);
+    host_moderation(q->host, now, nap);
+    if (q->kept_n > 0 || q->exception.n > 0 || q->cable != NULL)
+        nap->max_tsc = 0;
 }
 
 /* ---- life -------------------------------------------------------------------------------- */

@@ -83,8 +83,9 @@ void port_queue_set_active(struct port_queue *q, bool active);
 uint32_t port_queue_run(struct port_queue *q, uint64_t now);
 /* When port_queue_run() must be called again, if nothing arrives and no client asks. */
 uint64_t port_queue_next(const struct port_queue *q, uint64_t now);
-/* host_moderation() of the queue's host; 0 while frames wait for the port or for the kernel. */
-uint64_t port_queue_moderation(struct port_queue *q);
+/* host_moderation() of the queue's host. There is no nap while frames wait for the port or for the
+ * kernel, nor beside a wire (cable.h), which keeps times of its own. */
+void port_queue_moderation(struct port_queue *q, uint64_t now, struct moderation_nap *nap);
 /* Sets the queue's waiting times, which are in cycles. */
 void port_queue_set_hz(struct port_queue *q, uint64_t hz);
 /* Frees kept frames, and frames from other workers in the queue's rings. To call after the workers

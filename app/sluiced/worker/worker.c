@@ -31,16 +31,6 @@ static uint64_t worker_next(const struct worker *w, uint64_t now)
     return next;
 }
 
-/* How long the worker may nap after it had work, whatever comes meanwhile; 0: not at all. */
-static uint64_t worker_moderation(const struct worker *w)
-{
-    uint64_t most = TIME_NEVER;
-
-    for (uint32_t i = 0; i < w->n_queues; i++)
-        most = RTE_MIN(most, port_queue_moderation(w->queues[i]));
-    return most != TIME_NEVER ? RTE_MIN(most, w->moderation_cycles) : 0;
-}
-
 /* From here on, what arrives wakes the worker. If every source can wake it, naps may be long. */
 static void worker_arm(struct worker *w)
 {
@@ -121,17 +111,20 @@ static void worker_rest_unarmed(struct worker *w, uint64_t next, uint64_t now)
 
 /*
  * Right after work: a nap that serves several packets at once, where they come so fast that the
- * worker would otherwise always poll. A nap that saves less than it costs is not taken.
+ * worker would otherwise always poll. It ends early by what it costs. A nap that saves less than it
+ * costs is not taken.
  */
 static void worker_moderates(struct worker *w, uint64_t now)
 {
-    uint64_t nap = worker_moderation(w);
+    struct moderation_nap nap = {.max_tsc = w->moderation_cycles};
 
-    if (nap < w->spin_cycles) {
+    for (uint32_t i = 0; i < w->n_queues; i++)
+        port_queue_moderation(w->queues[i], now, &nap);
+    if (!nap.served || nap.max_tsc < 2 * w->spin_cycles) {
         rte_pause();
         return;
     }
-    worker_doze(clock_ns(&(struct clock){w->hz}, nap));
+    worker_doze(clock_ns(&(struct clock){w->hz}, nap.max_tsc - w->spin_cycles));
     nap_count(w, now);
 }
 

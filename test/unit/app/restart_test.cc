@@ -51,9 +51,8 @@ uint64_t port_queue_next(const struct port_queue *, uint64_t now)
 {
     return now;
 }
-uint64_t port_queue_moderation(struct port_queue *)
+void port_queue_moderation(struct port_queue *, uint64_t, struct moderation_nap *)
 {
-    return 0;
 }
 void port_queue_set_active(struct port_queue *l, bool active)
 {
