@@ -346,7 +346,7 @@ def nap_between(testbed: Testbed, context: Context) -> None:
     after = b.show("workers")[0]
     rounds = after["iterations"] - before["iterations"]
     frames = after["queues"][0]["rx_frames"] - before["queues"][0]["rx_frames"]
-    if rounds > 20 * frames:
+    if rounds > 100 * frames:  # most of them in the first round trips, when the path is not known yet
         raise TestbedError(f"{rounds} rounds for {frames} frames")
     box.stop()
     a.stop()

@@ -208,8 +208,6 @@ void Plan::choose_troubles(world_port *p)
         p->ring = static_cast<uint32_t>(scale(2, 128));
     p->burst = static_cast<uint16_t>(below(2) == 0 ? 32 : between(1, 32));
     p->poll_ns = scale(100, 4000);
-    if (below(2) == 0) // as the daemon with idle = sleep; 250 us is its longest
-        p->nap_max_ns = scale(1 * kUs, kMs);
 }
 
 void Plan::add_host(uint32_t i)
