@@ -33,7 +33,7 @@
 #include "base/mul_div.h"
 
 #define MODERATION_WINDOW_NS  10000000ull
-#define MODERATION_NAP_NS     250000ull /* a fortieth of the window; no nap is longer */
+#define MODERATION_NAP_NS     (MODERATION_WINDOW_NS / 40) /* no nap is longer */
 #define MODERATION_RTT_SHARE  16u
 #define MODERATION_RING_SHARE 4u
 
@@ -44,9 +44,10 @@ struct moderation_limit {
 
 struct moderation {
     struct moderation_limit tsc, ns; /* in cycles, and in ns: both count */
-    uint64_t ring_tsc;               /* the port's, since the last moderation_take() */
-    uint64_t turns_at, window_tsc;   /* when the next window begins */
-    bool served;                     /* a connection, since the last moderation_take() */
+    uint64_t unseen_tsc;           /* in which `frames` came: the fastest arrival since the last */
+    uint32_t frames, ring_frames;  /* moderation_take(), at a port of ring_frames; 0: none */
+    uint64_t turns_at, window_tsc; /* when the next window begins */
+    bool served;                   /* a connection, since the last moderation_take() */
 };
 
 /* The nap after what several hosts have served. */
@@ -57,7 +58,9 @@ struct moderation_nap {
 
 static inline void moderation_init(struct moderation *m, const struct clock *clock)
 {
-    m->tsc.now = m->tsc.before = m->ns.now = m->ns.before = m->ring_tsc = TIME_NEVER;
+    m->tsc.now = m->tsc.before = m->ns.now = m->ns.before = TIME_NEVER;
+    m->unseen_tsc = 0;
+    m->frames = m->ring_frames = 0;
     m->turns_at = 0;
     m->window_tsc = clock_cycles(clock, MODERATION_WINDOW_NS);
     m->served = false;
@@ -91,9 +94,12 @@ static inline void moderation_forbid(struct moderation *m)
 static inline void moderation_arrives(struct moderation *m, uint64_t unseen_tsc, uint32_t n,
                                       uint32_t ring_frames)
 {
-    uint64_t full_tsc = mul_div(unseen_tsc, ring_frames, n);
-
-    m->ring_tsc = time_min(m->ring_tsc, full_tsc / MODERATION_RING_SHARE);
+    /* n / unseen_tsc is more than before: division is left to moderation_take() */
+    if ((unsigned __int128)n * m->unseen_tsc < (unsigned __int128)m->frames * unseen_tsc)
+        return;
+    m->unseen_tsc = unseen_tsc;
+    m->frames = n;
+    m->ring_frames = ring_frames;
 }
 
 static inline void moderation_turn(struct moderation_limit *l)
@@ -109,12 +115,14 @@ static inline void moderation_take(struct moderation *m, const struct clock *clo
     uint64_t ns = time_min(m->ns.now, m->ns.before);
 
     nap->max_tsc = time_min(nap->max_tsc, time_min(m->tsc.now, m->tsc.before));
-    nap->max_tsc = time_min(nap->max_tsc, m->ring_tsc);
+    if (m->frames > 0)
+        nap->max_tsc = time_min(nap->max_tsc, mul_div(m->unseen_tsc, m->ring_frames, m->frames) /
+                                                  MODERATION_RING_SHARE);
     if (ns != TIME_NEVER)
         nap->max_tsc = time_min(nap->max_tsc, clock_cycles(clock, ns));
     nap->served = nap->served || m->served;
     m->served = false;
-    m->ring_tsc = TIME_NEVER;
+    m->unseen_tsc = m->frames = 0;
     if (time_before(now, m->turns_at))
         return;
     moderation_turn(&m->tsc);

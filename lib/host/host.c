@@ -296,6 +296,8 @@ uint16_t host_foreign(struct host *h, struct rte_mbuf **m, uint8_t *worker, uint
     memcpy(m, h->foreign, n * sizeof *m);
     memcpy(worker, h->foreign_worker, n);
     h->foreign_count -= n;
+    if (n > 0)
+        moderation_forbid(&h->moderation);
     memmove(h->foreign, h->foreign + n, h->foreign_count * sizeof *m);
     memmove(h->foreign_worker, h->foreign_worker + n, h->foreign_count);
     return n;
@@ -307,6 +309,8 @@ uint16_t host_exceptions(struct host *h, struct rte_mbuf **m, uint16_t max)
 
     memcpy(m, h->exceptions, n * sizeof *m);
     h->exception_count -= n;
+    if (n > 0)
+        moderation_forbid(&h->moderation);
     memmove(h->exceptions, h->exceptions + n, h->exception_count * sizeof *m);
     return n;
 }

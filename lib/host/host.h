@@ -198,7 +198,8 @@ uint64_t host_next(const struct host *h, uint64_t now);
 /* Limits a nap that begins now, in which the host is left alone whatever arrives or is due
  * (control/moderation.h). To be called when there is nothing to do. */
 void host_moderation(struct host *h, uint64_t now, struct moderation_nap *nap);
-/* Frames are handled that no nap may delay, and that are not Sluice's. */
+/* Frames of the kernel are sent, which no nap may delay. Frames that the host gives out, for the
+ * kernel or for other workers, forbid naps by themselves. */
 void host_forbid_naps(struct host *h);
 
 /* Makes the n hosts of one port known to each other, before they run; hosts[i] is worker i's. A

@@ -37,8 +37,6 @@ static uint32_t port_queue_except(struct port_queue *q)
     do {
         n = host_exceptions(q->host, m, PORT_BURST);
         exception_put(&q->exception, m, n);
-        if (n > 0)
-            host_forbid_naps(q->host);
         did += n;
     } while (n == PORT_BURST);
     return did;
@@ -118,8 +116,6 @@ static void port_queue_give_foreign(struct port_queue *q)
 
     do {
         n = host_foreign(q->host, m, worker, PORT_BURST);
-        if (n > 0)
-            host_forbid_naps(q->host);
         for (i = 0; i < n; i++) {
             if (worker[i] == HOST_WORKER_ALL)
                 foreign_copy(q, m[i]);

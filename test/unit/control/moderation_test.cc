@@ -21,24 +21,25 @@ class Moderation : public ::testing::Test
     Moderation()
     {
         moderation_init(&m, &clock);
-        moderation_take(&m);
+        nap_now();
     }
     // The nap, in cycles, at most `most`; 0: none.
-    uint64_t moderation_take(struct moderation *of, uint64_t most = kLong)
+    uint64_t nap_now(uint64_t most = kLong)
     {
         struct moderation_nap nap = {most, false};
 
-        ::moderation_take(of, &clock, now, &nap);
+        moderation_take(&m, &clock, now, &nap);
         return nap.served ? nap.max_tsc : 0;
     }
+    // The same, and all limits end.
     uint64_t take(uint64_t most = kLong)
     {
-        uint64_t nap = moderation_take(&m, most);
+        uint64_t nap = nap_now(most);
 
-        now += 2 * kWindow; // and two windows pass
-        moderation_take(&m);
         now += 2 * kWindow;
-        moderation_take(&m);
+        nap_now();
+        now += 2 * kWindow;
+        nap_now();
         return nap;
     }
 };
@@ -92,21 +93,21 @@ TEST_F(Moderation, LimitsLastForAWindow)
     moderation_sends(&m, 10, kLong);
     for (uint64_t end = now + kWindow; now < end; now += kWindow / 50) {
         moderation_receives(&m, kLong, 1600000);
-        EXPECT_EQ(moderation_take(&m), 5u) << now;
+        EXPECT_EQ(nap_now(), 5u) << now;
     }
     for (uint64_t end = now + kWindow; now <= end; now += kWindow / 50) {
         moderation_receives(&m, kLong, 1600000);
-        moderation_take(&m);
+        nap_now();
     }
     moderation_receives(&m, kLong, 1600000);
-    EXPECT_EQ(moderation_take(&m), 200000u) << "after two windows at most";
+    EXPECT_EQ(nap_now(), 200000u) << "after two windows at most";
 }
 
 TEST_F(Moderation, WhatNoNapMayDelay)
 {
     moderation_receives(&m, kLong, 1600000);
     moderation_forbid(&m);
-    EXPECT_EQ(moderation_take(&m), 0u);
+    EXPECT_EQ(nap_now(), 0u);
     now += kWindow / 2;
     moderation_receives(&m, kLong, 1600000);
     EXPECT_EQ(take(), 0u);
