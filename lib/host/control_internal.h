@@ -80,16 +80,18 @@ struct counted {
     bool open;      /* false: all of the connection is counted */
 };
 
+struct open_conn {
+    uint32_t host, conn; /* indices: in host_control.hosts, and of the connection there */
+};
+
 struct host_control {
     struct host *hosts[HOST_WORKERS_MAX];
     struct flow_stats *stats[HOST_WORKERS_MAX];
     struct counted *counted[HOST_WORKERS_MAX];
     struct host_total totals[HOST_TOTALS_MAX + 1]; /* the first: of peers without an entry */
     uint32_t n_totals;
-    struct share_flow *flows; /* the active connections, as share_run() wants them */
-    struct open_conn {
-        uint32_t host, conn;
-    } * open;                   /* the n_open connections that were open in this interval */
+    struct share_flow *flows;   /* the active connections, as share_run() wants them */
+    struct open_conn *open;     /* the n_open connections that were open in this interval */
     struct flow_stats **owners; /* statistics of active connections, in the hosts' order */
     struct host_peers peers[HOST_PEERS_MAX];
     struct share_peer sums[HOST_PEERS_MAX];

@@ -57,11 +57,11 @@ static void conn_clear(struct conn *c)
         counter_set(&word[i], 0);
 }
 
-static void bit_set(struct host *h, uint32_t conn, bool used)
+static void used_set(struct host *h, uint32_t conn, bool used)
 {
     uint64_t *word = &h->conns_bits[conn / 64], bit = 1ull << (conn % 64);
 
-    __atomic_store_n(word, used ? *word | bit : *word & ~bit, __ATOMIC_RELAXED);
+    counter_set(word, used ? *word | bit : *word & ~bit);
 }
 
 struct conn *table_new(struct host *h)
@@ -77,7 +77,7 @@ struct conn *table_new(struct host *h)
     conn_clear(c);
     c->index = index;
     counter_add(&h->conns_used, 1);
-    bit_set(h, index, true);
+    used_set(h, index, true);
     c->own_key = key_make(h, index);
     c->service_next = NONE;
     return c;
@@ -117,7 +117,7 @@ void table_free(struct host *h, struct conn *c)
     c->own_key = 0;
     counter_set(&c->pub.state, HOST_FREE);
     counter_set(&h->conns_used, h->conns_used - 1);
-    bit_set(h, c->index, false);
+    used_set(h, c->index, false);
     list_push(h, &h->free_list, c, &c->done_link);
 }
 

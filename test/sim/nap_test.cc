@@ -3,7 +3,7 @@
 // several packets at once, and nobody notices.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <string>
 
 #include "../unit/base/seed.h"
 #include "pair.hh"
@@ -27,14 +27,19 @@ struct Seen {
 class Nap : public WholePools
 {
   protected:
+    // Opens the connection. Returns when it is open.
+    static uint64_t open(Pair *p)
+    {
+        p->open();
+        EXPECT_TRUE(p->run([&] { return p->opened[0] == 0 && p->opened[1] == 0; }));
+        return world_now(p->w);
+    }
+
     // Ten requests of len bytes each, posted at once.
     static Seen transfer(const PairOptions &o, uint64_t len)
     {
         Pair p(o);
-
-        p.open();
-        EXPECT_TRUE(p.run([&] { return p.opened[0] == 0 && p.opened[1] == 0; }));
-        uint64_t since = world_now(p.w), napped = world_counts(p.w)->napped_ns;
+        uint64_t since = open(&p), napped = world_counts(p.w)->napped_ns;
         for (int i = 0; i < 10; i++) {
             p.recv(len);
             p.send(len);
@@ -97,9 +102,7 @@ TEST_F(Nap, WhatComesBackDoesNotSlowASenderDown)
                     h->contract.pcr_Bps = 140000000;
             };
             Pair p(o);
-            p.open();
-            EXPECT_TRUE(p.run([&] { return p.opened[0] == 0 && p.opened[1] == 0; }));
-            uint64_t since = world_now(p.w);
+            uint64_t since = open(&p);
             p.recv_back(2500000);
             p.send_back(2500000);
             for (int i = 0; i < 10; i++) {
@@ -114,8 +117,8 @@ TEST_F(Nap, WhatComesBackDoesNotSlowASenderDown)
     }
 }
 
-// Small requests at random times, on short and long paths: how long the requests
-// take in all. The rate is so low that a burst takes long.
+// How long small requests at random times take in all, on short and long paths. The rate is so low
+// that a burst takes long.
 TEST_F(Nap, DelaysNoAnswerByMuchOfARoundTrip)
 {
     for (uint64_t delay_ns : {10 * kUs, 100 * kUs, kMs, 10 * kMs}) {
@@ -133,8 +136,7 @@ TEST_F(Nap, DelaysNoAnswerByMuchOfARoundTrip)
             o.delay_ns = delay_ns;
             o.nap_max_ns = naps * 100 * kMs;
             Pair p(o);
-            p.open();
-            p.run([&] { return p.opened[0] == 0 && p.opened[1] == 0; });
+            open(&p);
             for (int i = 0; i < 100; i++) {
                 p.recv(100);
                 p.send(100);
