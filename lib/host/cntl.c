@@ -120,13 +120,14 @@ static void sender_take(struct host *h, struct conn *c, const struct wire_cntl *
 {
     uint32_t una = c->tx.una;
 
-    c->unit.peer_max_bytes = v->unit_max;
-    unit_apply(h, c);
     c->tx.ahead = h->cfg.ahead;
     if (!vt_sender_control(&c->tx, v, h->now, 2 * conn_wait_tsc(h, c))) {
         host_count(h, COUNT_drop_cntl_ack);
         return;
     }
+    /* after `posted`: a request that is split is sent again only if the peer has a buffer for it */
+    c->unit.peer_max_bytes = v->unit_max;
+    unit_apply(h, c);
     if (v->span_count > 0 && host_note_due(h, &c->traced.nak_came_at))
         host_note(h, c, TRACE_NAK_CAME, v->span_count, c->tx.naks, c->tx.recoveries);
     counter_set(&c->pub.naks_rx, c->tx.naks);

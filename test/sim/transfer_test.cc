@@ -166,6 +166,28 @@ TEST_F(Transfer, LongestPacketsAndALowerMtu)
     }
 }
 
+// The first CNTL says both that the peer takes units half as long and for how many requests it has
+// buffers. Units that went out before it are sent again, but only those that have a buffer.
+TEST_F(Transfer, ShorterUnitsAreSentOnlyIfTheyHaveABuffer)
+{
+    PairOptions o;
+    o.mtu = 2920; // units of 2816 bytes; of 1408 with the other MTU
+    o.mtu_b = 1500;
+    Pair p(o);
+    p.open();
+    for (uint64_t len : {5000, 5000, 5000, 5000})
+        p.send(len);
+    p.recv(5000);
+    ASSERT_TRUE(p.run([&] { return p.recvs[1][0].done; })) << p.state();
+    for (uint64_t i = 0; i < 3; i++)
+        p.recv(5000);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    struct host_conn_info info = {};
+    host_conn_info(p.a(), p.conn[0], &info);
+    EXPECT_EQ(info.unit_bytes, 1408u);
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
 TEST_F(Transfer, NoSum)
 {
     PairOptions o;
