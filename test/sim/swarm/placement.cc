@@ -28,6 +28,7 @@ void Placement::before(uint32_t i, const Seen &s)
         return;
     uint8_t *p = e.arena.data() + b.off + off;
     const uint8_t *payload = s.payload + WIRE_DATA_BYTES;
+    bool overlaps = false;
 
     for (size_t k = 0; k < count; k++) {
         Spot &o = spots[k];
@@ -39,11 +40,11 @@ void Placement::before(uint32_t i, const Seen &s)
             o.unsure = o.unsure || !s.valid;
             return;
         }
-        if (p < o.p + o.len && o.p < p + d.payload_len) {
-            o.unsure = true; // a unit of another attempt overlaps: one of them is enough
-            return;
-        }
+        if (p < o.p + o.len && o.p < p + d.payload_len)
+            overlaps = o.unsure = true; // a unit of another attempt, whose units end elsewhere
     }
+    if (overlaps)
+        return; // each place is watched once, as the first attempt divides it
     if (count == spots.size())
         spots.emplace_back();
     Spot &o = spots[count++];
