@@ -44,6 +44,8 @@ void unit_apply(struct host *h, struct conn *c)
         return;
     vt_sender_set_unit(&c->tx, unit);
     counter_set(&c->pub.unit_bytes, unit);
+    if (c->rx.packets == 0) /* the peer's are as long, as far as is known */
+        counter_set(&c->pub.rx_unit_bytes, unit);
 }
 
 void black_hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool seen)

@@ -63,6 +63,8 @@ struct conn_public {
     uint64_t state; /* enum host_state */
     uint64_t tx_rate_Bps, tx_burst_bytes, tx_reason, rx_rate_Bps, rx_burst_bytes, rx_reason;
     uint64_t rtt_ns, unit_bytes;
+    uint64_t rx_unit_bytes; /* of the units that the peer sends, which may be shorter than ours;
+                               ours until it has sent any */
     uint64_t dropped_unit_bytes; /* the shortest unit that the path was seen to drop; 0: none */
     uint64_t tx_bytes, tx_units, tx_repeats, tx_acked_bytes;
     uint64_t tx_limited_tsc[VT_LIMITS]; /* how long what the sender waited for has been this */

@@ -167,7 +167,7 @@ static void grant_write_one(struct host_control *c, uint32_t k, uint32_t i, uint
     struct host *h = c->hosts[k];
     struct flow_stats *r = &c->stats[k][i];
     const struct conn_public *p = &h->conns[i].pub;
-    uint64_t unit = RTE_MAX(counter_get(&p->unit_bytes), 1ull);
+    uint64_t unit = RTE_MAX(counter_get(&p->rx_unit_bytes), 1ull);
     bool idle = reason == GRANT_IDLE;
     uint64_t burst = burst_of(h, r, rate, unit, idle);
 

@@ -162,7 +162,7 @@ static bool flight_advertised(const struct conn *c)
     uint64_t unadvertised = c->rx.packets - c->cntl.packets;
 
     return unadvertised < c->rx.packets / FLIGHT_PARTS ||
-           unadvertised < FLIGHT_BYTES / c->tx.unit_bytes / FLIGHT_PARTS;
+           unadvertised < FLIGHT_BYTES / counter_get(&c->pub.rx_unit_bytes) / FLIGHT_PARTS;
 }
 
 /* Had a router marked the packet in this frame? If so, counts it. */
@@ -272,6 +272,7 @@ static void data_account(struct host *h, struct conn *c, struct data_unit *u, co
     }
     if (u->charged)
         usage_take(&c->usage, d->payload_len);
+    counter_set(&c->pub.rx_unit_bytes, d->unit_bytes);
     conn_nak_anew(h, c);
     path_grant_watch(h, c, d, marked_count(h, c, f));
     /* what another worker hands over waits for that worker's naps, too */

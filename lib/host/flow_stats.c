@@ -88,7 +88,7 @@ static void ceiling_update(const struct host_control *c, const struct conn_publi
         .lost_ppm = counter_get(&p->path_lost_ppm),
         .rtt_ns = counter_get(&p->rtt_ns),
         .rate_Bps = r->path_limit_Bps,
-        .unit_bytes = counter_get(&p->unit_bytes),
+        .unit_bytes = counter_get(&p->rx_unit_bytes),
         .keeps = counter_get(&p->path_keeps),
     };
 }
@@ -104,7 +104,7 @@ static void burst_sample(const struct host_control *c, const struct conn_public 
         .packets = clean - r->clean,
         .runs = loss_runs - r->loss_runs,
         .own = c->overrun_ns != 0 && c->time_ns - c->overrun_ns < found_ns,
-        .bounded = r->burst_bytes >= r->burst.limit_packets * counter_get(&p->unit_bytes),
+        .bounded = r->burst_bytes >= r->burst.limit_packets * counter_get(&p->rx_unit_bytes),
         .time_ns = c->time_ns,
         .host_bytes = c->rx_bytes,
         .could_Bps = c->capacity.capacity_Bps,
@@ -146,7 +146,7 @@ static bool flow_active(const struct host_control *c, const struct host *h,
 {
     uint64_t at = counter_get(&p->rx_at), rtt_ns = counter_get(&p->rtt_ns);
     uint64_t gap_ns = clock_ns(&h->clock, c->last > at ? c->last - at : 0);
-    uint64_t unit = counter_get(&p->unit_bytes);
+    uint64_t unit = counter_get(&p->rx_unit_bytes);
     bool more = backlog_left(p, r, r->bytes);
 
     r->ended = counter_get(&p->rx_ended) != 0;
@@ -173,7 +173,7 @@ static bool has_few(const struct conn_public *p, const struct flow_stats *r, uin
 {
     unsigned __int128 bytes = (unsigned __int128)r->grant_Bps * interval_ns / CLOCK_NS_PER_S;
 
-    return bytes < FEW_UNITS * counter_get(&p->unit_bytes);
+    return bytes < FEW_UNITS * counter_get(&p->rx_unit_bytes);
 }
 
 /* A connection becomes active after REST_INTERVALS of rest. Its throughput, and its use of the

@@ -62,7 +62,7 @@ static bool part_give(struct host *h, struct conn *c, uint64_t part_Bps)
     const struct grant *g = &h->grants[c->index];
     uint64_t most = grant_holds(h, c) ? counter_get(&g->max_Bps) : 0;
     uint64_t rate = most != 0 && most < part_Bps ? most : part_Bps;
-    uint64_t unit = counter_get(&c->pub.unit_bytes);
+    uint64_t unit = counter_get(&c->pub.rx_unit_bytes);
     uint64_t least = c->path.rate.mode == PATHRATE_FREE ? START_UNITS_MIN : BURST_UNITS_MAX;
 
     return grant_set(c, rate, burst_of(h, rate, least * unit, BURST_UNITS_MAX * unit),

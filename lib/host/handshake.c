@@ -61,10 +61,11 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     c->cntl.held_at = TIME_NEVER;
     c->nexthop.doubt_at = TIME_NEVER;
     c->timer_at = TIME_NEVER;
+    counter_set(&c->pub.unit_bytes, tx.unit_bytes);
+    counter_set(&c->pub.rx_unit_bytes, tx.unit_bytes);
     usage_start(h, c);
     path_grant_start(c);
     occupancy_grant_start(h, c);
-    counter_set(&c->pub.unit_bytes, tx.unit_bytes);
     grant_idle(h, c);
 }
 

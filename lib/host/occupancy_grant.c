@@ -17,13 +17,15 @@ static void pace_bound(struct conn *c)
 {
     uint64_t share_Bps = counter_get(&c->pub.share_Bps);
 
-    c->occupancy.pace.min_us = (double)c->tx.unit_bytes * 1e6 / (double)(share_Bps + 1);
+    c->occupancy.pace.min_us =
+        (double)counter_get(&c->pub.rx_unit_bytes) * 1e6 / (double)(share_Bps + 1);
     c->occupancy.pace.max_us = RTE_MAX(c->occupancy.pace.min_us, MIN_NS / 1e3);
 }
 
 void occupancy_grant_start(const struct host *h, struct conn *c)
 {
-    uint64_t first_ns = c->tx.unit_bytes * CLOCK_NS_PER_S / (h->cfg.first_rate_Bps + 1) + 1;
+    uint64_t first_ns =
+        counter_get(&c->pub.rx_unit_bytes) * CLOCK_NS_PER_S / (h->cfg.first_rate_Bps + 1) + 1;
 
     c->occupancy.pace_Bps = UINT64_MAX;
     c->occupancy.posted_max = 0;
@@ -51,7 +53,7 @@ bool occupancy_grant_watch(struct host *h, struct conn *c, uint64_t increment_ns
     occupancy_pace_sent(&c->occupancy.pace, host_now_ns(h));
     if (occupancy_update(&c->occupancy.level, level_of(h, c, increment_ns)))
         occupancy_pace_signal(&c->occupancy.pace, c->occupancy.level.zone);
-    c->occupancy.pace_Bps =
-        (uint64_t)((double)c->tx.unit_bytes * 1e6 / c->occupancy.pace.interval_us);
+    c->occupancy.pace_Bps = (uint64_t)((double)counter_get(&c->pub.rx_unit_bytes) * 1e6 /
+                                       c->occupancy.pace.interval_us);
     return c->occupancy.pace_Bps != before;
 }

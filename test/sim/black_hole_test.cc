@@ -3,6 +3,8 @@
 // until they pass, in mid-request, too. A path that carries no DATA at all is named as the cause.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 extern "C" {
 #include "base/rng.h"
 }
@@ -112,6 +114,34 @@ TEST_F(Hole, InMidRequest)
             EXPECT_EQ(info_of(p, 1).rx_bytes, 10000000u) << "bytes are placed twice";
             EXPECT_TRUE(p.finish()) << p.state();
         }
+}
+
+// A policer that passes one short packet at a time drops most of a burst that is counted in units
+// as long as those that the receiver itself would send.
+TEST_F(Hole, BurstsAreOfTheUnitsThatPass)
+{
+    constexpr double kRate_Bps = 4e6, kBucket_bytes = 1400;
+    double tokens[2] = {kBucket_bytes, kBucket_bytes};
+    uint64_t last[2] = {0, 0};
+    PairOptions o;
+    o.mtu = 65535;
+    o.control_ns = kMs;
+    o.fate = [&](uint32_t from, rte_mbuf *m, uint64_t now, world_fate *f) {
+        double came = kRate_Bps * double(now - last[from]) / double(kS);
+
+        tokens[from] = std::min(kBucket_bytes, tokens[from] + came);
+        last[from] = now;
+        f->copies = m->pkt_len <= tokens[from];
+        tokens[from] -= f->copies * m->pkt_len;
+    };
+    Pair p(o);
+    p.open();
+    p.recv(10000000);
+    p.send(10000000);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); }, 10 * kS)) << p.state();
+    EXPECT_LE(info_of(p, 0).unit_bytes, kBucket_bytes);
+    EXPECT_EQ(info_of(p, 1).unit_bytes, 65408u);
+    EXPECT_TRUE(p.finish()) << p.state();
 }
 
 // A filter drops all DATA, down to sizes that every path carries.
