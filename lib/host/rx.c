@@ -326,10 +326,16 @@ static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *
         return false;
     }
     if (w.type != WIRE_DATA) {
-        if (head == f->payload_len || rte_pktmbuf_linearize(m) == 0)
-            return state_take(h, m, e != NULL ? &inner : f, w.type, e);
-        host_count(h, COUNT_drop_short);
-        return false;
+        if (head != f->payload_len && rte_pktmbuf_linearize(m) != 0) {
+            host_count(h, COUNT_drop_short);
+            return false;
+        }
+        /* routers write into a CNTL, so its tag does not cover all of it */
+        if (e != NULL && f->udp_sum != 0 && !sum_right(h, m, f)) {
+            host_count(h, COUNT_drop_sum);
+            return false;
+        }
+        return state_take(h, m, e != NULL ? &inner : f, w.type, e);
     }
     return unit_take(h, m, e != NULL ? &inner : f, &w, e);
 }
