@@ -247,6 +247,8 @@ void Plan::add_host(uint32_t i)
     c.rx_sum = !sums ? HOST_SUM_NONE : below(3) == 0 ? HOST_SUM_OFFLOAD : HOST_SUM_SOFTWARE;
     c.tx_attach = below(3) != 0;
     h.port.seed = rng_u64(&rng);
+    if (h.port.seed % 2 == 0) // not another draw, which would change all that follow
+        h.port.nap_max_ns = kUs << h.port.seed / 2 % 11;
     if (paths) {
         h.up = path_text(false);
         h.down = path_text(true);
