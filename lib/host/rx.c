@@ -143,9 +143,11 @@ struct state_packet {
 
 /* Parses and verifies len bytes at p: these packets are small, so that is done with the whole
  * packet before it is used. A sealed one is copied first: the port's memory may be another
- * process's, which could change the packet between its parts. p then has a trailer, too. */
+ * process's, which could change the packet between its parts. p then has a trailer, too. `whole` is
+ * the frame as it came: f leaves out what a seal adds. */
 static bool state_parse(struct host *h, const struct rte_mbuf *m, const struct frame *f,
-                        enum wire_type type, struct table_entry *e, struct state_packet *u)
+                        const struct frame *whole, enum wire_type type, struct table_entry *e,
+                        struct state_packet *u)
 {
     const uint8_t *p = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
     uint8_t copy[WIRE_CNTL_MAX_BYTES + WIRE_TRAILER_BYTES];
@@ -171,9 +173,11 @@ static bool state_parse(struct host *h, const struct rte_mbuf *m, const struct f
     }
     if (e != NULL) {
         u->proof = wire_parse_proof(p + len);
-        return security_state_right(h, e, p, f);
+        if (!security_state_right(h, e, p, f))
+            return false;
     }
-    if (!sum_right(h, m, f)) {
+    /* routers write into a CNTL, so its tag does not cover all of it; its checksum does, if any */
+    if ((e == NULL || whole->udp_sum != 0) && !sum_right(h, m, whole)) {
         host_count(h, COUNT_drop_sum);
         return false;
     }
@@ -182,11 +186,11 @@ static bool state_parse(struct host *h, const struct rte_mbuf *m, const struct f
 
 /* CNTL, RCNTL and FIRST. True if the mbuf was taken over. */
 static bool state_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
-                       enum wire_type type, struct table_entry *e)
+                       const struct frame *whole, enum wire_type type, struct table_entry *e)
 {
     struct state_packet u;
 
-    if (!state_parse(h, m, f, type, e, &u))
+    if (!state_parse(h, m, f, whole, type, e, &u))
         return false;
     if (type == WIRE_FIRST) {
         host_count(h, COUNT_rx_first);
@@ -326,16 +330,10 @@ static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *
         return false;
     }
     if (w.type != WIRE_DATA) {
-        if (head != f->payload_len && rte_pktmbuf_linearize(m) != 0) {
-            host_count(h, COUNT_drop_short);
-            return false;
-        }
-        /* routers write into a CNTL, so its tag does not cover all of it */
-        if (e != NULL && f->udp_sum != 0 && !sum_right(h, m, f)) {
-            host_count(h, COUNT_drop_sum);
-            return false;
-        }
-        return state_take(h, m, e != NULL ? &inner : f, w.type, e);
+        if (head == f->payload_len || rte_pktmbuf_linearize(m) == 0)
+            return state_take(h, m, e != NULL ? &inner : f, f, w.type, e);
+        host_count(h, COUNT_drop_short);
+        return false;
     }
     return unit_take(h, m, e != NULL ? &inner : f, &w, e);
 }
