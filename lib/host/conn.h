@@ -63,12 +63,12 @@ struct conn_public {
     uint64_t state; /* enum host_state */
     uint64_t tx_rate_Bps, tx_burst_bytes, tx_reason, rx_rate_Bps, rx_burst_bytes, rx_reason;
     uint64_t rtt_ns, unit_bytes;
-    uint64_t rx_unit_bytes; /* of the units that the peer sends, which may be shorter than ours;
-                               ours until it has sent any */
     uint64_t dropped_unit_bytes; /* the shortest unit that the path was seen to drop; 0: none */
     uint64_t tx_bytes, tx_units, tx_repeats, tx_acked_bytes;
     uint64_t tx_limited_tsc[VT_LIMITS]; /* how long what the sender waited for has been this */
     uint64_t rx_bytes, rx_units, rx_arrived, rx_duplicates, rx_unposted, rx_lost, rx_momentary_Bps;
+    uint64_t rx_unit_bytes; /* of the peer's units, which may be shorter than ours; as long as ours
+                               until it has sent one */
     uint64_t rx_loss_runs, rx_clean; /* vt/receiver.h */
     uint64_t rx_ce;                  /* DATA packets that routers had marked */
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;

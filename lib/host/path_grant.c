@@ -40,6 +40,7 @@ bool path_grant_join(struct conn *c)
     uint64_t rate = counter_get(&c->pub.share_Bps), reason = counter_get(&c->pub.share_reason);
     uint64_t burst = counter_get(&c->pub.share_burst_bytes);
     uint64_t limit_Bps = counter_get(&c->pub.rx_limit_Bps);
+    uint64_t unit = counter_get(&c->pub.rx_unit_bytes);
     bool limits = p->mode != PATHRATE_FREE && p->ceiling_Bps < rate;
 
     if (limits) {
@@ -49,16 +50,16 @@ bool path_grant_join(struct conn *c)
     if (c->occupancy.pace_Bps < rate) {
         rate = c->occupancy.pace_Bps;
         reason = GRANT_OCCUPANCY;
-        burst = RTE_MIN(burst, grant_path_burst(rate, counter_get(&c->pub.rx_unit_bytes)));
+        burst = RTE_MIN(burst, grant_path_burst(rate, unit));
     }
     if (limit_Bps != 0 && limit_Bps < rate) {
         rate = limit_Bps;
         reason = GRANT_LIMIT;
         if (p->mode == PATHRATE_FREE) /* else the path decides, below */
-            burst = RTE_MIN(burst, grant_path_burst(rate, counter_get(&c->pub.rx_unit_bytes)));
+            burst = RTE_MIN(burst, grant_path_burst(rate, unit));
     }
     if (p->mode != PATHRATE_FREE)
-        burst = RTE_MIN(burst, pathrate_burst_bytes(p, rate, counter_get(&c->pub.rx_unit_bytes)));
+        burst = RTE_MIN(burst, pathrate_burst_bytes(p, rate, unit));
     counter_set(&c->pub.path_Bps, p->mode == PATHRATE_FREE ? 0 : p->ceiling_Bps);
     counter_set(&c->pub.rx_rate_Bps, rate);
     counter_set(&c->pub.rx_burst_bytes, burst);
