@@ -175,11 +175,11 @@ TEST_F(Transfer, ShorterUnitsAreSentOnlyIfTheyHaveABuffer)
     o.mtu_b = 1500;
     Pair p(o);
     p.open();
-    for (uint64_t len : {5000, 5000, 5000, 5000})
-        p.send(len);
+    for (int i = 0; i < 4; i++)
+        p.send(5000);
     p.recv(5000);
     ASSERT_TRUE(p.run([&] { return p.recvs[1][0].done; })) << p.state();
-    for (uint64_t i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++)
         p.recv(5000);
     ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
     struct host_conn_info info = {};

@@ -384,8 +384,6 @@ void Users::act(End &e, host *h, uint64_t now)
         e.aborted = e.released = true;
         aborts++;
         host_close(h, e.conn, WIRE_END_ABORT, now);
-        d.next = std::min(d.next, now + 50000000); // if nothing was outstanding, nothing completes
-        return;
     }
     if (!e.released)
         post(e, h, now);
