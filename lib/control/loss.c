@@ -64,7 +64,14 @@ bool loss_exceeds(struct loss *l, const struct loss_sum *s)
     sum_add(&l->doubt, s);
     bool many = exceeds(l, &l->doubt), sure = many && l->doubt.runs >= RUNS_MIN;
 
+    if (sure)
+        l->many = l->doubt;
     if (!many || sure)
         l->doubt = (struct loss_sum){0};
     return sure;
+}
+
+double loss_passed(const struct loss *l)
+{
+    return 1 - share_of(&l->many);
 }

@@ -40,6 +40,7 @@ struct loss_sum {
 /* All zero at first. */
 struct loss {
     struct loss_sum doubt; /* losses that were too many, but in too few runs to be sure */
+    struct loss_sum many;  /* the newest that were too many */
     struct loss_sum block; /* the present block, not complete yet */
     struct loss_sum blocks[LOSS_BLOCKS];
     uint32_t count; /* blocks completed so far */
@@ -51,5 +52,9 @@ void loss_add(struct loss *l, const struct loss_sum *s);
 
 /* Were these packets, and those in doubt, too many for the path? */
 bool loss_exceeds(struct loss *l, const struct loss_sum *s);
+
+/* The share that arrived of the packets that loss_exceeds() last found too many. The newest of them
+ * may have met a single run of losses, and tell less. */
+double loss_passed(const struct loss *l);
 
 #endif

@@ -91,8 +91,9 @@ static bool always_late(const struct trial_result *t, double bytes, uint64_t gra
     return !t->paused && bytes * CLOCK_NS_PER_S < (double)grant_Bps * 3 / 4 * busy_ns;
 }
 
-static struct observation trial_judge(const struct trial_result *t, bool lossy, uint64_t grant_Bps,
-                                      uint64_t rtt_ns)
+/* passed: share of packets that arrived, if too many were lost, else 1 */
+static struct observation trial_judge(const struct trial_result *t, double passed,
+                                      uint64_t grant_Bps, uint64_t rtt_ns)
 {
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
     double sent = (double)(t->packets + t->lost + t->refused + t->reordered);
@@ -100,8 +101,8 @@ static struct observation trial_judge(const struct trial_result *t, bool lossy, 
     double away = min_of((double)t->away_ns, span);
     struct observation o = {0};
 
-    o.lossy = lossy;
-    o.arrived_Bps = min_of((o.lossy ? bytes : all) * CLOCK_NS_PER_S / span, PATHRATE_MAX_BPS);
+    o.lossy = passed < 1;
+    o.arrived_Bps = min_of(all * passed * CLOCK_NS_PER_S / span, PATHRATE_MAX_BPS);
     o.sent_Bps = all * CLOCK_NS_PER_S / (double)t->sent_ns;
     o.packet_ns = bytes / (double)t->packets * CLOCK_NS_PER_S / o.arrived_Bps;
     o.rtt_ns = (double)rtt_ns;
@@ -440,7 +441,8 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
 {
     if (p->mode != PATHRATE_FREE)
         return false;
-    struct observation o = trial_judge(t, too_many(p, t), grant_Bps, rtt_ns);
+    struct observation o =
+        trial_judge(t, too_many(p, t) ? loss_passed(&p->loss) : 1, grant_Bps, rtt_ns);
 
     target_find(p, &o);
     p->lossy = o.lossy;
@@ -457,7 +459,8 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
                      uint64_t rtt_ns)
 {
     bool known = p->mode == PATHRATE_FREE && p->lossy; /* pathrate_alarm() found the loss */
-    struct observation o = trial_judge(t, known || too_many(p, t), grant_Bps, rtt_ns);
+    struct observation o =
+        trial_judge(t, known || too_many(p, t) ? loss_passed(&p->loss) : 1, grant_Bps, rtt_ns);
     uint64_t before = p->ceiling_Bps;
     uint32_t burst_before = p->burst_times;
 
@@ -501,7 +504,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
 
 bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps)
 {
-    struct observation o = trial_judge(t, false, grant_Bps, 0);
+    struct observation o = trial_judge(t, 1, grant_Bps, 0);
 
     p->rising = false;
     if (p->mode == PATHRATE_FREE || !may_rise(&o, grant_Bps) || grant_Bps < p->ceiling_Bps)

@@ -165,3 +165,15 @@ TEST(Loss, OfOneRunProvesNothing)
     EXPECT_FALSE(loss_exceeds(&l, &accident));
     EXPECT_TRUE(loss_exceeds(&l, &accident)) << "the third in a row";
 }
+
+// What passed is that of all packets by which too many were lost, not of the newest alone.
+TEST(Loss, PassedIsThatOfAllInDoubt)
+{
+    loss l = {};
+    loss_sum some = {80, 20, 1}, most = {3, 19, 1};
+
+    EXPECT_FALSE(loss_exceeds(&l, &some));
+    EXPECT_FALSE(loss_exceeds(&l, &some));
+    EXPECT_TRUE(loss_exceeds(&l, &most));
+    EXPECT_DOUBLE_EQ(loss_passed(&l), 163.0 / 222);
+}
