@@ -77,28 +77,31 @@
  *
  * Losses. A path that loses packets whatever is sent loses them behind the queue, so lost packets
  * count in the rate of arrival. If more got lost than the path loses anyway (control/loss.h), they
- * did not fit, and the rate counts only packets that arrived. What a path loses anyway is learnt
- * from packets that met no queue, while no more than 1/32 more is sent than what came when too much
- * was lost. That there is no queue excuses no loss: a policer has none. A sender that learns while
- * it sends 1/8 more, or takes a trial with losses but without a queue for chance, learns its own
- * drops; behind a policer, half as much as came was dropped. Only a connection that is the only one
- * of its host learns. Several on a link with a short queue would each take the others' losses for
- * the path's, and send ever more.
+ * did not fit, and the rate counts only the share that arrived. That share is taken of all packets
+ * by which too many are known to be lost: the newest trial may have met one long run of losses.
+ * What a path loses anyway is learnt from packets that met no queue, while no more than 1/32 more
+ * is sent than what came when too much was lost. That there is no queue excuses no loss: a policer
+ * has none. A sender that learns while it sends 1/8 more, or takes a trial with losses but without
+ * a queue for chance, learns its own drops; behind a policer, half as much as came was dropped.
+ * Only a connection that is the only one of its host learns. Several on a link with a short queue
+ * would each take the others' losses for the path's, and send ever more.
  *
- * Absent hosts. A receiver that was away from its port does not know when in that time a packet
- * came. A sender may leave its grant unused because it was away, its port had no room, or its
- * application had nothing to send. Such a trial does not show what the path carries. A trial bounds
- * the path's rate on both sides:
+ * Absent hosts. Waits leave out what the absence of either host may explain (control/sojourn.h).
+ * Rates: a receiver that was away from its port does not know when in that time a packet came. A
+ * sender may leave its grant unused because it was away, its port had no room, or its application
+ * had nothing to send. Such a trial does not show what the path carries. A trial bounds the path's
+ * rate on both sides:
  *
  *   least = bytes / arrived_ns
  *   most  = bytes / (arrived_ns - away_ns);  none, if less than 3/4 of the grant was sent
  *
- * where away_ns is the pause before the last packet was read, beyond the usual.
+ * where arrived_ns begins as early as the first packet may have come, and away_ns is by how much
+ * the last one may have come before it was read: as far as the wait of either shows it.
  * Before the queue is judged, the grant is raised to least, or lowered to most. RFC 9438, section
  * 5.8, and BBR treat a sender limited by its application in the same way. A port that was full
- * when the receiver came back may have refused packets; the path did not lose them. Each wait is
- * given as the least time that the packet may have waited on the path. While no queue is seen, a
- * flow's grant may rise up to twice its rate of arrival, however much of the grant it uses.
+ * when the receiver came back may have refused packets; the path did not lose them. While no queue
+ * is seen, a flow's grant may rise up to twice its rate of arrival, however much of the grant it
+ * uses.
  *
  * Marks. A router that marks packets (RFC 3168) signals by a mark, not by a loss, that its queue
  * grows. A trial with a mark ends FREE, and the next grant is at most 0.85 times the last one, in

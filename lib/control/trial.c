@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/trial.h"
 
+#include <stddef.h>
+
 #include "control/root.h"
 
-/* Fits a line through the increments, over their sending times. */
+/* Fits a line through the waits, over their sending times. */
 static void line_find(const struct trial *t, struct trial_result *out)
 {
-    double n = (double)t->packets, mean_t = t->sum_t / n, mean_d = (double)t->sum_ns / n;
+    double n = t->judged, mean_t = t->sum_t / n, mean_d = t->sum_d / n;
     double tt = t->sum_tt - n * mean_t * mean_t, td = t->sum_td - n * mean_t * mean_d;
 
     if (tt <= 0 || n < 3)
@@ -27,16 +29,21 @@ static void line_find(const struct trial *t, struct trial_result *out)
     out->error = root(rest / (n - 2) / tt * n / independent);
 }
 
-static void line_add(struct trial *t, const struct trial_packet *p)
+/* Adds the waits of a burst. */
+static void line_add(struct trial *t, const struct sojourn_burst *b)
 {
-    double at = (double)(int64_t)(p->sent_ns - t->first.sent_ns), d = (double)p->increment_ns;
+    double at = (double)(int64_t)(b->sent_ns - t->first.sent_ns);
 
-    t->sum_t += at;
-    t->sum_tt += at * at;
-    t->sum_dd += d * d;
-    t->sum_td += at * d;
-    t->sum_next += d * (t->packets > 1 ? t->last_d : d);
-    t->last_d = d;
+    t->sum_t += b->packets * at;
+    t->sum_tt += b->packets * at * at;
+    t->sum_d += b->sum_ns;
+    t->sum_dd += b->sum_squares;
+    t->sum_td += at * b->sum_ns;
+    t->sum_next += b->sum_next + b->first_ns * (t->judged > 0 ? t->last_d : b->first_ns);
+    t->last_d = b->last_ns;
+    t->judged += b->packets;
+    t->min_ns = b->min_ns < t->min_ns ? b->min_ns : t->min_ns;
+    t->max_ns = b->max_ns > t->max_ns ? b->max_ns : t->max_ns;
 }
 
 void trial_reset(struct trial *t)
@@ -52,15 +59,14 @@ void trial_older(struct trial *t)
 /* A trial begins with the last packet of a poll. */
 static void trial_begin(struct trial *t, const struct trial_packet *p)
 {
-    *t = (struct trial){.first = *p, .last = *p, .open = true};
-    t->min_ns = UINT64_MAX;
+    *t = (struct trial){.first = *p, .last = *p, .open = true, .min_ns = SOJOURN_NONE_NS};
 }
 
 static bool trial_complete(const struct trial *t, uint64_t min_ns)
 {
-    return t->late && t->bytes > 0 && t->last.number - t->first.number >= TRIAL_PACKETS &&
-           t->last.arrived_ns - t->first.arrived_ns >= min_ns &&
-           (t->late_packets == 1 || t->spread) && t->last.sent_ns > t->first.sent_ns;
+    return t->judged >= TRIAL_JUDGED && t->bytes > 0 &&
+           t->last.number - t->first.number >= TRIAL_PACKETS &&
+           t->last.arrived_ns - t->first.arrived_ns >= min_ns && t->last.sent_ns > t->first.sent_ns;
 }
 
 static void trial_result(const struct trial *t, struct trial_result *out)
@@ -78,20 +84,20 @@ static void trial_result(const struct trial *t, struct trial_result *out)
         .runs = t->runs < lost - refused ? t->runs : lost - refused,
         .refused = refused,
         .reordered = reordered,
-        .arrived_ns = t->last.arrived_ns - t->first.arrived_ns,
+        .arrived_ns = t->last.arrived_ns - t->first.arrived_ns + t->first.away_ns,
         .sent_ns = t->last.sent_ns - t->first.sent_ns,
-        .min_ns = t->min_ns,
+        .min_ns = (uint64_t)t->min_ns,
         .away_ns = t->last.away_ns,
-        .mean_ns = t->sum_ns / t->packets,
+        .mean_ns = (uint64_t)(t->sum_d / t->judged),
         .gap_ns = t->gap_ns,
         .paused = t->paused,
-        .max_ns = t->max_ns,
+        .max_ns = (uint64_t)t->max_ns,
     };
     line_find(t, out);
 }
 
-bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
-               struct trial_result *out)
+bool trial_add(struct trial *t, const struct trial_packet *p, const struct sojourn_burst *burst,
+               uint64_t min_ns, struct trial_result *out)
 {
     bool complete = false;
 
@@ -101,6 +107,8 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
         trial_begin(t, p);
         return false;
     }
+    if (burst != NULL)
+        line_add(t, burst);
     if (p->arrived_ns != t->last.arrived_ns && trial_complete(t, min_ns)) {
         struct trial_packet last = t->last;
 
@@ -113,15 +121,6 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
     t->packets++;
     t->bytes += p->bytes;
     t->marked += p->marked;
-    t->sum_ns += p->increment_ns;
-    line_add(t, p);
-    t->late = t->late ||
-              (t->packets > TRIAL_PACKETS / 2 && p->arrived_ns - t->first.arrived_ns > min_ns / 2);
-    if (t->late && t->late_packets++ == 0)
-        t->late_sent_ns = p->sent_ns;
-    t->spread = t->spread || (t->late && p->sent_ns != t->late_sent_ns);
-    t->min_ns = p->increment_ns < t->min_ns ? p->increment_ns : t->min_ns;
-    t->max_ns = p->increment_ns > t->max_ns ? p->increment_ns : t->max_ns;
     if (p->number > t->last.number) {
         uint64_t passed = p->number - t->last.number - 1;
 

@@ -9,20 +9,20 @@
  * that never was empty, the arrived rate is the path's own rate. The worker that receives takes
  * trials; pathrate.h judges them. Owned by one worker.
  *
- * A sender may lose its core between stamping packets and giving them to its port. Then that burst
- * is late, and nothing else is. All packets of such a burst have one time of sending. A trial whose
- * second half has a single time of sending goes on, so that its line (below) does not end in such a
- * burst. A receiver that was away may have read the last packet late, by up to away_ns; pathrate.h
- * allows for that. Packets that arrived in earlier pauses of a trial lie between its first and its
- * last packet anyway.
+ * Waits are those of sojourn.h, which leaves out what either host's absence may explain. They are
+ * known only of bursts whose sender's next stamp has come: the last burst of a trial counts in the
+ * next one. A receiver that was away may have read the first packet late, and what came with it
+ * counts; so arrived_ns begins that much earlier. It may have read the last packet late, by up to
+ * away_ns; pathrate.h allows for that. Packets that arrived in other pauses of a trial lie between
+ * its first and its last packet anyway.
  *
- * `growth` is the slope of the line through the increments over their sending times, by least
- * squares. Its standard error is
+ * `growth` is the slope of the line through the waits over their sending times, by least squares.
+ * Its standard error is
  *
  *   s / sqrt(var(t) n_eff),   n_eff = n (1 - r) / (1 + r), at least 1
  *
  * where s is the standard deviation from the line, and r is the correlation of each deviation with
- * the one before: increments of packets that wait for the same thing are no independent samples
+ * the one before: waits of packets that wait for the same thing are no independent samples
  * (Zwiers, von Storch: Taking serial correlation into account in tests of the mean, 1995).
  *
  * On a path that reorders, some packets of a trial are still under way when it ends. About as many
@@ -35,14 +35,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/sojourn.h"
+
 #define TRIAL_PACKETS 8u /* at least so many in a trial, and not all of them empty */
+#define TRIAL_JUDGED  4u /* of so many packets, at least, the waits must be known */
 
 struct trial_packet {
     uint64_t number; /* as the sender counts packets */
     uint64_t bytes;  /* user bytes */
     uint64_t sent_ns, arrived_ns;
-    uint64_t increment_ns; /* the least time that the packet spent in queues (owd.h) */
-    uint64_t away_ns; /* by how much the receiver's pause before arrived_ns was longer than usual */
+    uint64_t away_ns; /* how much of its delay the receiver's absence made (sojourn.h), at most */
     bool refused; /* our port may have been full and refused packets since the last one arrived */
     bool marked;  /* by a router that met congestion (RFC 3168) */
     bool ended;   /* its sender had nothing more to send for now */
@@ -61,10 +63,10 @@ struct trial_result {
     uint64_t away_ns; /* the last packet may have arrived so much earlier: the receiver was away */
     uint64_t late_ns; /* delay of a recent grant beyond the shortest round trip and the queue, while
                          CNTL were held for a thin return path */
-    double growth;    /* slope of the increments, in ns for each ns of sending time */
+    double growth;    /* slope of the waits, in ns for each ns of sending time */
     double error;     /* standard error of growth */
-    double noise_ns;  /* standard deviation of the increments from the line */
-    uint64_t min_ns, mean_ns, max_ns; /* of the increments */
+    double noise_ns;  /* standard deviation of the waits from the line */
+    uint64_t min_ns, mean_ns, max_ns; /* of the waits */
 };
 
 struct trial {
@@ -73,15 +75,13 @@ struct trial {
     uint64_t refused;                /* packets that our port may have refused */
     uint64_t runs;                   /* of missing packets that were not refused */
     uint64_t older;                  /* packets of an earlier grant that arrived after the first */
-    uint64_t min_ns, max_ns, sum_ns;
-    uint64_t late_sent_ns; /* when the first packet of the trial's second half was sent */
-    uint32_t late_packets;
-    double sum_t, sum_tt, sum_dd, sum_td; /* over sending times t and increments d */
-    double sum_next, last_d;              /* sum_next: of each increment times the one before it */
-    bool open, late;                      /* late: the trial is in its second half */
-    uint64_t gap_ns;                      /* the longest time for which nothing was sent */
-    bool paused; /* the sender had nothing to send for a part of the trial */
-    bool spread; /* the second half was sent at more than one time */
+    double judged;                   /* packets whose waits are known, and in the sums */
+    double min_ns, max_ns;           /* of the waits */
+    double sum_t, sum_tt, sum_d, sum_dd, sum_td; /* over sending times t and waits d */
+    double sum_next, last_d; /* sum_next: of each wait times the one before it */
+    bool open;
+    uint64_t gap_ns; /* the longest time for which nothing was sent */
+    bool paused;     /* the sender had nothing to send for a part of the trial */
 };
 
 /* Another grant is in force: what was seen so far is dropped. */
@@ -90,9 +90,9 @@ void trial_reset(struct trial *t);
 /* A packet of an earlier grant came. */
 void trial_older(struct trial *t);
 
-/* Adds the next packet. True if a trial of at least min_ns is complete: *out is its result, and the
- * next trial begins. */
-bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
-               struct trial_result *out);
+/* Adds the next packet; burst: the one that it shows to be complete (sojourn.h), or NULL. True if a
+ * trial of at least min_ns is complete: *out is its result, and the next trial begins. */
+bool trial_add(struct trial *t, const struct trial_packet *p, const struct sojourn_burst *burst,
+               uint64_t min_ns, struct trial_result *out);
 
 #endif

@@ -217,13 +217,13 @@ struct conn_nak {
 struct conn_path {
     struct owd owd;
     uint32_t longest_bytes; /* the longest payload of recent DATA */
-    uint64_t increment_ns;  /* control/owd.h: of the last packet of about longest_bytes */
+    struct sojourn sojourn;
+    uint64_t sojourn_ns; /* control/sojourn.h: of the last packet of about longest_bytes */
     struct {
-        uint64_t looked_at, now; /* host.looked_at and host.now at the newest packet */
-        uint64_t mean_ns;        /* the usual time from one look at the port to the next */
-        uint64_t away_ns;        /* by how much the newest pause between looks was longer */
-        uint32_t full_looks;     /* host.full_looks at the newest packet */
-        bool refused;            /* the port may have been full since the packet before */
+        uint64_t now;        /* host.now at the newest packet */
+        uint64_t away_ns;    /* how much of that packet's delay our absence made, at most */
+        uint32_t full_looks; /* host.full_looks at the newest packet */
+        bool refused;        /* the port may have been full since the packet before */
     } look;
     struct trial trial;
     struct pathrate rate;

@@ -23,7 +23,6 @@
 #define LONG_FADES            32u /* a shorter packet lowers longest_bytes by 1/32 */
 #define SHARE_SHIFT           6u  /* changes of a grant below 1/64 wait for the next CNTL */
 #define PATH_SHIFT            16u /* changes below 1/65536 wait for a CNTL, if the path limits */
-#define LOOK_SHARE            8u  /* the newest pause between looks weighs 1/8, as in RFC 6298 */
 
 static enum grant_reason path_grant_reason(const struct pathrate *p)
 {
@@ -74,8 +73,9 @@ bool path_grant_join(struct conn *c)
 void path_grant_start(struct conn *c)
 {
     owd_init(&c->path.owd);
+    sojourn_init(&c->path.sojourn);
     c->path.longest_bytes = 0;
-    c->path.increment_ns = 0;
+    c->path.sojourn_ns = 0;
     memset(&c->path.look, 0, sizeof c->path.look);
     trial_reset(&c->path.trial);
     counter_set(&c->pub.path_wait_ns, CONN_NO_WAIT);
@@ -171,47 +171,44 @@ static uint64_t trial_ns(const struct conn *c)
     return ns + (ns / 2 * (mixed >> 48) >> 16);
 }
 
-/*
- * Before the host found this packet, it had not looked at its port for some time. Finds by how much
- * that pause was longer than usual (look.away_ns). The packet may have come at any time in the
- * pause. The usual pause is not subtracted from a packet's delay: among the packets of several
- * polls, some came just before their poll. A full burst may leave packets in the port. The pause of
- * the next burst then spans several looks, and does not count into the usual pause.
- */
+/* Was the port full since the packet before? It may have refused packets meanwhile. */
 static void look_update(struct host *h, struct conn *c)
 {
     if (c->path.look.now == h->now)
         return;
-    int64_t more = (int64_t)(h->unseen_ns - c->path.look.mean_ns);
-
-    c->path.look.away_ns = more > 0 ? (uint64_t)more : 0;
-    /* rounded up, so that a host that looks at equal intervals is never away */
-    if (c->path.look.looked_at != h->looked_at)
-        c->path.look.mean_ns =
-            ((LOOK_SHARE - 1) * c->path.look.mean_ns + h->unseen_ns + LOOK_SHARE - 1) / LOOK_SHARE;
     c->path.look.refused = h->full || h->full_looks != c->path.look.full_looks;
     c->path.look.full_looks = h->full_looks;
-    c->path.look.looked_at = h->looked_at;
     c->path.look.now = h->now;
 }
 
 /*
- * Finds the least time that a packet waited on its path. A longer packet takes longer on each link,
- * with a queue or without, so only packets about as long as the longest recent ones tell of queues.
+ * Finds how long the packet waited on its path. A longer packet takes longer on each link, with a
+ * queue or without, so only packets about as long as the longest recent ones tell of queues. True
+ * if the burst before it is judged: *burst has it.
  */
-static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64_t now_ns)
+static bool sojourn_find(struct host *h, struct conn *c, const struct wire_data *d, uint64_t now_ns,
+                         struct sojourn_burst *burst)
 {
     uint32_t longest = c->path.longest_bytes;
+    struct sojourn_packet p = {
+        .number = d->packet,
+        .bytes = d->payload_len,
+        .rate_Bps = counter_get(&c->pub.rx_rate_Bps),
+        .sent_ns = d->time_ns,
+        .unseen_ns = h->unseen_ns,
+    };
 
     if (d->payload_len < longest - longest / LONG_SHARE) {
         c->path.longest_bytes -= longest / LONG_FADES + 1;
-    } else {
-        c->path.longest_bytes = RTE_MAX(longest, (uint32_t)d->payload_len);
-        uint64_t max_ns = owd_increment(&c->path.owd, d->time_ns, now_ns, window_of(c));
-
-        c->path.increment_ns = max_ns > c->path.look.away_ns ? max_ns - c->path.look.away_ns : 0;
+        return false;
     }
-    return c->path.increment_ns;
+    c->path.longest_bytes = RTE_MAX(longest, (uint32_t)d->payload_len);
+    p.bound_ns = owd_increment(&c->path.owd, d->time_ns, now_ns, window_of(c));
+    bool judged = sojourn_add(&c->path.sojourn, &p, burst);
+
+    c->path.sojourn_ns = sojourn_ns(&c->path.sojourn);
+    c->path.look.away_ns = p.bound_ns - c->path.sojourn_ns;
+    return judged;
 }
 
 /*
@@ -221,23 +218,24 @@ static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64
 void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked)
 {
     uint64_t now_ns = host_now_ns(h);
+    struct sojourn_burst burst;
+    struct trial_result out;
 
     look_update(h, c);
+    bool judged = sojourn_find(h, c, d, now_ns, &burst);
     struct trial_packet p = {
         .number = d->packet,
         .bytes = d->payload_len,
         .sent_ns = d->time_ns,
         .arrived_ns = now_ns,
-        .increment_ns = increment_find(c, d, now_ns),
         .away_ns = c->path.look.away_ns,
         .refused = c->path.look.refused,
         .ended = d->h.flags & WIRE_DREQ,
         .marked = marked,
     };
-    struct trial_result out;
 
-    spread_add(&c->pub.spread.increment_ns, p.increment_ns);
-    if (h->cfg.occupancy != HOST_OCCUPANCY_OFF && occupancy_grant_watch(h, c, p.increment_ns) &&
+    spread_add(&c->pub.spread.increment_ns, c->path.sojourn_ns);
+    if (h->cfg.occupancy != HOST_OCCUPANCY_OFF && occupancy_grant_watch(h, c, c->path.sojourn_ns) &&
         path_grant_join(c))
         conn_want(h, c, WANT_CNTL);
     if (h->cfg.occupancy == HOST_OCCUPANCY_DELAY)
@@ -246,7 +244,7 @@ void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d,
         trial_older(&c->path.trial);
         return;
     }
-    if (!trial_add(&c->path.trial, &p, trial_ns(c), &out))
+    if (!trial_add(&c->path.trial, &p, judged ? &burst : NULL, trial_ns(c), &out))
         return;
     out.late_ns = c->cntl.held ? cntl_late_ns(c, c->cntl.trip_ns) : 0;
     c->cntl.held = false;

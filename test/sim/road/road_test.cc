@@ -117,3 +117,68 @@ INSTANTIATE_TEST_SUITE_P(Link, RoadWorld,
                                          Road{true, RECEIVER, 4 * kMs, 10 * kMs},
                                          Road{true, SENDER, 1 * kMs, 5 * kMs},
                                          Road{true, SENDER, 4 * kMs, 10 * kMs}));
+
+namespace
+{
+
+struct Theft {
+    Side side;
+    double spell_ns; // a core is lost for so long, and kept for so long, on average
+};
+
+class BusyWorld : public WholePools, public testing::WithParamInterface<Theft>
+{
+};
+
+} // namespace
+
+// Other processes take the cores for half of the time, at any point of the hosts' loops. The path
+// is a memif's: it never limits, and has no queue of its own.
+TEST_P(BusyWorld, LostCoresAreNoQueue)
+{
+    constexpr double kServiceBps = 4e9;
+    const Pools &pools = Pools::get();
+    uint64_t first = test_seed();
+
+    for (uint64_t seed = first; seed < first + 4; seed++) {
+        const Theft &t = GetParam();
+        DumbbellOptions o;
+        world_spell spell = {static_cast<uint64_t>(t.spell_ns), static_cast<uint64_t>(t.spell_ns)};
+
+        o.rtt_ns = 10e3;
+        o.queue_bytes = 8e6;
+        o.service_Bps = kServiceBps;
+        o.mtu = 9000;
+        o.seed = seed % 1000000;
+        if (t.side != SENDER)
+            o.stall[0] = spell;
+        if (t.side != RECEIVER)
+            o.stall[1] = spell;
+        Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+        std::map<std::string, int> whys;
+        std::string text;
+
+        s.start(0);
+        for (double at = 0; at < 100 * t.spell_ns; at += kStep) {
+            s.run(kStep);
+            whys[host_reason_name(s.info(0).rx_reason)]++;
+        }
+        for (const auto &[word, times] : whys)
+            text += " " + word + " " + std::to_string(times);
+        std::printf("  %-8s %2.0f ms: %4.1f %% of its core's rate;%s\n",
+                    t.side == RECEIVER ? "receiver"
+                    : t.side == SENDER ? "sender"
+                                       : "both",
+                    t.spell_ns / kMs,
+                    100 * static_cast<double>(s.info(0).rx_bytes) / (100 * t.spell_ns / kS) /
+                        kServiceBps,
+                    text.c_str());
+        EXPECT_EQ(whys.count("queue") + whys.count("loss") + whys.count("competing"), 0u)
+            << "seed " << seed << text;
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Cores, BusyWorld,
+                         testing::Values(Theft{RECEIVER, 1 * kMs}, Theft{RECEIVER, 10 * kMs},
+                                         Theft{SENDER, 1 * kMs}, Theft{SENDER, 10 * kMs},
+                                         Theft{BOTH, 1 * kMs}, Theft{BOTH, 4 * kMs},
+                                         Theft{BOTH, 20 * kMs}));

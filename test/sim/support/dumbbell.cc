@@ -60,7 +60,7 @@ void Dumbbell::add_host(uint32_t i)
     world_port port = {};
     char err[200];
 
-    if (opt.host_limits)
+    if (opt.host_limits || opt.service_Bps > 0)
         down = text("delay %.0fns", opt.rtt_ns / 2);
     down += loss_text(opt.loss, opt.loss_run);
     h.mtu = opt.mtu;
@@ -74,6 +74,7 @@ void Dumbbell::add_host(uint32_t i)
             throw std::runtime_error(err);
     }
     port.seed = opt.seed * 1000 + i;
+    port.service_Bps = static_cast<uint64_t>(opt.service_Bps);
     port.spell[WORLD_STALL] = opt.stall[i > 0];
     port.caught = true;
     port.poll_spread_ns = static_cast<uint64_t>(opt.poll_spread_ns);

@@ -38,6 +38,7 @@ struct DumbbellAccess {
 struct DumbbellOptions {
     double rate_bps = 100e6;
     bool host_limits = false; // the receiver's capacity limits, not a link
+    double service_Bps = 0;   // what each host works through, if no link limits; 0: anything
     double rtt_ns = 10e6;
     double queue_bytes = 125000;
     double loss = 0;     // share, behind the link

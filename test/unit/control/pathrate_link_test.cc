@@ -29,6 +29,7 @@ struct Packet {
 struct Sender {
     pathrate p;
     trial t;
+    sojourn w;
     uint64_t share_Bps;               // the host's grant, all of which it sends if its path allows
     uint64_t begin_ns = 0;            // when it begins
     uint64_t rate_Bps = 0, grant = 0; // its rate; its newest grant
@@ -42,6 +43,7 @@ struct Sender {
     {
         pathrate_init(&p);
         trial_reset(&t);
+        sojourn_init(&w);
     }
 };
 
@@ -87,8 +89,9 @@ struct Link {
     void receive(const Packet &k)
     {
         Sender *s = &senders[(size_t)k.flow];
-        trial_packet p = {k.number, unit,  k.sent_ns, k.arrived_ns, k.queue_ns,
-                          0,        false, false,     false};
+        sojourn_packet seen = {k.number, unit, 1, k.sent_ns, k.queue_ns, 0};
+        trial_packet p = {k.number, unit, k.sent_ns, k.arrived_ns, 0, false, false, false};
+        sojourn_burst before;
         trial_result out;
         double burst =
             s->p.mode == PATHRATE_FREE
@@ -96,8 +99,10 @@ struct Link {
                 : (double)pathrate_burst_bytes(&s->p, s->grant, unit) * 2e9 / (double)s->grant;
         uint64_t min = std::max({rtt_ns / 4, (uint64_t)100000, (uint64_t)burst});
 
+        bool judged = sojourn_add(&s->w, &seen, &before);
+
         s->bytes += unit;
-        if (k.epoch < s->granted || !trial_add(&s->t, &p, min, &out))
+        if (k.epoch < s->granted || !trial_add(&s->t, &p, judged ? &before : nullptr, min, &out))
             return;
         bool changed = pathrate_update(&s->p, &out, s->grant, rtt_ns);
 
