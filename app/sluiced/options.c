@@ -11,7 +11,7 @@
 
 const char options_help[] =
     "Usage: sluiced [EAL arguments] -- [-c FILE] [OPTION...]\n"
-    "       sluiced --config FILE [OPTION...]\n"
+    "       sluiced -c FILE [OPTION...]\n"
     "       sluiced --check [FILE]\n"
     "\n"
     "Receiver-paced bulk transport on DPDK ports, for local applications that\n"
@@ -125,13 +125,28 @@ int options_eal(char *text, char *name, char **argv, int max)
     return argc;
 }
 
+/* The EAL's own -c takes a mask of cores in hexadecimal. Does the first argument mean ours? */
+static bool names_file(int argc, char **argv)
+{
+    return argc > 2 && strcmp(argv[1], "-c") == 0 &&
+           argv[2][strspn(argv[2], "0123456789abcdefABCDEFxX")] != '\0';
+}
+
 int options_parse(struct options *o, int argc, char **argv, char *err, size_t err_len)
 {
     const char *value;
     int i, rc = 0;
 
     *o = (struct options){.config_path = CONFIG_FILE_DEFAULT};
-    for (i = option_first(options, argc, argv, &o->eal_argc); i < argc && rc >= 0; i++) {
+    if (argc > 1 && argv[1][0] != '-') {
+        snprintf(err, err_len, "unknown argument %s; name a configuration with --config %s",
+                 argv[1], argv[1]);
+        return -EINVAL;
+    }
+    i = option_first(options, argc, argv, &o->eal_argc);
+    if (o->eal_argc == argc && names_file(argc, argv))
+        i = o->eal_argc = 1;
+    for (; i < argc && rc >= 0; i++) {
         rc = option_take(options, argc, argv, &i, &value, "see sluiced --help", err, err_len);
         if (rc >= 0)
             rc = option_set(o, rc, value, err, err_len);

@@ -125,8 +125,8 @@ int config_lines_read(struct config_map *map, const char *path, char *err, size_
     map->n = 0;
     if (f == NULL) {
         rc = -errno;
-        snprintf(err, err_len, "%s: cannot be read: %s; name a readable file with -c FILE", path,
-                 strerror(-rc));
+        snprintf(err, err_len, "%s: cannot be read: %s; name a readable file with --config FILE",
+                 path, strerror(-rc));
         return rc;
     }
     while (rc == 0 && fgets(text, sizeof text, f) != NULL) {
@@ -140,8 +140,8 @@ int config_lines_read(struct config_map *map, const char *path, char *err, size_
     }
     if (rc == 0 && ferror(f)) {
         rc = -EIO;
-        snprintf(err, err_len, "%s: cannot be read: %s; name a readable file with -c FILE", path,
-                 strerror(errno));
+        snprintf(err, err_len, "%s: cannot be read: %s; name a readable file with --config FILE",
+                 path, strerror(errno));
     }
     fclose(f);
     return rc;

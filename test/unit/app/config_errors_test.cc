@@ -295,7 +295,7 @@ TEST(ConfigErrors, FilesThatCannotBeRead)
     std::string err = fail("/nowhere/sluiced.conf");
 
     expect_part(err, "/nowhere/sluiced.conf: cannot be read: No such file or directory");
-    expect_part(err, "-c FILE");
+    expect_part(err, "--config FILE");
     expect_part(fail("/tmp"), "cannot be read: Is a directory");
 }
 

@@ -89,6 +89,15 @@ TEST(Options, ConfigNeedsNoDashes)
     ASSERT_EQ(p.rc, 0) << p.err;
     EXPECT_EQ(p.o.eal_argc, 3);
     EXPECT_STREQ(p.o.config_path, CONFIG_FILE_DEFAULT);
+    p = parse({"-c", "x.conf", "--socket", "/tmp/s"}); // none
+    ASSERT_EQ(p.rc, 0) << p.err;
+    EXPECT_EQ(p.o.eal_argc, 1);
+    EXPECT_STREQ(p.o.config_path, "x.conf");
+    EXPECT_STREQ(p.o.socket_path, "/tmp/s");
+    p = parse({"-c", "ff", "--", "-c", "y.conf"});
+    ASSERT_EQ(p.rc, 0) << p.err;
+    EXPECT_EQ(p.o.eal_argc, 3);
+    EXPECT_STREQ(p.o.config_path, "y.conf");
 }
 
 TEST(Options, EalArgumentsOfTheConfigurationAreWords)
@@ -130,6 +139,7 @@ TEST(Options, MistakesNameTheCure)
         {{"--", "--sockt", "x"}, {"--sockt", "did you mean --socket?"}},
         {{"--", "--vdev", "x"}, {"--vdev", "EAL arguments stand before --"}},
         {{"--", "file.conf"}, {"file.conf", "unknown argument"}},
+        {{"file.conf"}, {"unknown argument file.conf", "--config file.conf"}},
     };
     for (const auto &c : cases) {
         Parsed p = parse(c.args);
