@@ -91,7 +91,7 @@ static bool always_late(const struct trial_result *t, double bytes, uint64_t gra
     return !t->paused && bytes * CLOCK_NS_PER_S < (double)grant_Bps * 3 / 4 * busy_ns;
 }
 
-/* passed: share of packets that arrived, if too many were lost, else 1 */
+/* passed: of passed_find() */
 static struct observation trial_judge(const struct trial_result *t, double passed,
                                       uint64_t grant_Bps, uint64_t rtt_ns)
 {
@@ -152,11 +152,12 @@ static struct loss_sum losses_of(const struct trial_result *t)
     return (struct loss_sum){t->packets, t->lost, t->runs};
 }
 
-static bool too_many(struct pathrate *p, const struct trial_result *t)
+/* The share of packets that arrived, if too many were lost, else 1. */
+static double passed_find(struct pathrate *p, const struct trial_result *t)
 {
     struct loss_sum s = losses_of(t);
 
-    return loss_exceeds(&p->loss, &s);
+    return loss_exceeds(&p->loss, &s) ? loss_passed(&p->loss) : 1;
 }
 
 /* Packets that met no queue show what the path loses anyway, if no more was sent than what came
@@ -441,8 +442,7 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
 {
     if (p->mode != PATHRATE_FREE)
         return false;
-    struct observation o =
-        trial_judge(t, too_many(p, t) ? loss_passed(&p->loss) : 1, grant_Bps, rtt_ns);
+    struct observation o = trial_judge(t, passed_find(p, t), grant_Bps, rtt_ns);
 
     target_find(p, &o);
     p->lossy = o.lossy;
@@ -459,8 +459,8 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
                      uint64_t rtt_ns)
 {
     bool known = p->mode == PATHRATE_FREE && p->lossy; /* pathrate_alarm() found the loss */
-    struct observation o =
-        trial_judge(t, known || too_many(p, t) ? loss_passed(&p->loss) : 1, grant_Bps, rtt_ns);
+    double passed = known ? loss_passed(&p->loss) : passed_find(p, t);
+    struct observation o = trial_judge(t, passed, grant_Bps, rtt_ns);
     uint64_t before = p->ceiling_Bps;
     uint32_t burst_before = p->burst_times;
 

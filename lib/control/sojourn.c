@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 
-void sojourn_init(struct sojourn *w)
+void sojourn_init(struct sojourn *s)
 {
-    *w = (struct sojourn){0};
+    *s = (struct sojourn){0};
 }
 
 /* By how much the sender's stamp after the newest burst came late. A packet that overtook others
@@ -22,10 +22,10 @@ static double late_ns(const struct sojourn_burst *b, const struct sojourn_packet
 
 /* Lowers all waits of the newest burst as far as a late sender allows, but not below the wait
  * before it. */
-static void burst_lower(struct sojourn *w, double late)
+static void burst_lower(struct sojourn *s, double late)
 {
-    struct sojourn_burst *b = &w->burst;
-    double excess = b->min_ns - w->before_ns, by = excess < late ? excess : late, n = b->packets;
+    struct sojourn_burst *b = &s->burst;
+    double excess = b->min_ns - s->before_ns, by = excess < late ? excess : late, n = b->packets;
 
     if (by <= 0)
         return;
@@ -38,12 +38,12 @@ static void burst_lower(struct sojourn *w, double late)
     b->max_ns -= by;
 }
 
-static void burst_begin(struct sojourn *w, const struct sojourn_packet *p)
+static void burst_begin(struct sojourn *s, const struct sojourn_packet *p)
 {
-    w->before_ns = w->burst.last_ns;
-    w->burst = (struct sojourn_burst){.number = p->number,
+    s->before_ns = s->burst.last_ns;
+    s->burst = (struct sojourn_burst){.number = p->number,
                                       .sent_ns = p->sent_ns,
-                                      .last_ns = w->before_ns,
+                                      .last_ns = s->before_ns,
                                       .min_ns = SOJOURN_NONE_NS};
 }
 
@@ -65,18 +65,18 @@ static void burst_add(struct sojourn_burst *b, const struct sojourn_packet *p)
     b->last_ns = wait;
 }
 
-bool sojourn_add(struct sojourn *w, const struct sojourn_packet *p, struct sojourn_burst *out)
+bool sojourn_add(struct sojourn *s, const struct sojourn_packet *p, struct sojourn_burst *out)
 {
-    struct sojourn_burst *b = &w->burst;
+    struct sojourn_burst *b = &s->burst;
     bool judged = b->packets > 0 && p->sent_ns != b->sent_ns;
 
     if (judged) {
         if ((int64_t)(p->sent_ns - b->sent_ns) > 0 && p->number > b->number)
-            burst_lower(w, late_ns(b, p));
+            burst_lower(s, late_ns(b, p));
         *out = *b;
     }
     if (judged || b->packets == 0)
-        burst_begin(w, p);
+        burst_begin(s, p);
     burst_add(b, p);
     return judged;
 }

@@ -68,15 +68,15 @@ struct sojourn {
     struct sojourn_burst burst; /* the newest; late is still taken for 0 */
 };
 
-void sojourn_init(struct sojourn *w);
+void sojourn_init(struct sojourn *s);
 
 /* Adds the next packet. True if the burst before it is judged: *out has it. */
-bool sojourn_add(struct sojourn *w, const struct sojourn_packet *p, struct sojourn_burst *out);
+bool sojourn_add(struct sojourn *s, const struct sojourn_packet *p, struct sojourn_burst *out);
 
 /* The wait of the newest packet, if its sender was prompt. */
-static inline uint64_t sojourn_ns(const struct sojourn *w)
+static inline uint64_t sojourn_ns(const struct sojourn *s)
 {
-    return (uint64_t)w->burst.last_ns;
+    return (uint64_t)s->burst.last_ns;
 }
 
 #endif

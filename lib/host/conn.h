@@ -217,8 +217,7 @@ struct conn_nak {
 struct conn_path {
     struct owd owd;
     uint32_t longest_bytes; /* the longest payload of recent DATA */
-    struct sojourn sojourn;
-    uint64_t sojourn_ns; /* control/sojourn.h: of the last packet of about longest_bytes */
+    struct sojourn sojourn; /* of the packets of about longest_bytes */
     struct {
         uint64_t now;        /* host.now at the newest packet */
         uint64_t away_ns;    /* how much of that packet's delay our absence made, at most */

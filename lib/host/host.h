@@ -368,7 +368,7 @@ const char *host_conn_peer_name(const struct host *h, uint32_t conn);
 
 /* Distributions since the connection began. */
 struct host_conn_spread {
-    struct spread increment_ns;  /* of one-way delay, of each DATA packet received: control/owd.h */
+    struct spread increment_ns;  /* waits of DATA packets received: control/sojourn.h */
     struct spread momentary_Bps; /* rate of five successive units received, each new value */
     struct spread latency_ns;    /* of requests sent: from host_send() to their completion */
 };

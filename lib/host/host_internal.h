@@ -387,7 +387,7 @@ uint32_t cntl_min(const struct conn *c);
  * the queue on the path to us. */
 static inline uint64_t cntl_late_ns(const struct conn *c, uint64_t trip_ns)
 {
-    uint64_t min_ns = c->rtt_min_ns + c->path.sojourn_ns;
+    uint64_t min_ns = c->rtt_min_ns + sojourn_ns(&c->path.sojourn);
 
     return trip_ns > min_ns ? trip_ns - min_ns : 0;
 }

@@ -75,7 +75,6 @@ void path_grant_start(struct conn *c)
     owd_init(&c->path.owd);
     sojourn_init(&c->path.sojourn);
     c->path.longest_bytes = 0;
-    c->path.sojourn_ns = 0;
     memset(&c->path.look, 0, sizeof c->path.look);
     trial_reset(&c->path.trial);
     counter_set(&c->pub.path_wait_ns, CONN_NO_WAIT);
@@ -206,8 +205,7 @@ static bool sojourn_find(struct host *h, struct conn *c, const struct wire_data 
     p.bound_ns = owd_increment(&c->path.owd, d->time_ns, now_ns, window_of(c));
     bool judged = sojourn_add(&c->path.sojourn, &p, burst);
 
-    c->path.sojourn_ns = sojourn_ns(&c->path.sojourn);
-    c->path.look.away_ns = p.bound_ns - c->path.sojourn_ns;
+    c->path.look.away_ns = p.bound_ns - sojourn_ns(&c->path.sojourn);
     return judged;
 }
 
@@ -234,8 +232,10 @@ void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d,
         .marked = marked,
     };
 
-    spread_add(&c->pub.spread.increment_ns, c->path.sojourn_ns);
-    if (h->cfg.occupancy != HOST_OCCUPANCY_OFF && occupancy_grant_watch(h, c, c->path.sojourn_ns) &&
+    uint64_t wait_ns = sojourn_ns(&c->path.sojourn);
+
+    spread_add(&c->pub.spread.increment_ns, wait_ns);
+    if (h->cfg.occupancy != HOST_OCCUPANCY_OFF && occupancy_grant_watch(h, c, wait_ns) &&
         path_grant_join(c))
         conn_want(h, c, WANT_CNTL);
     if (h->cfg.occupancy == HOST_OCCUPANCY_DELAY)

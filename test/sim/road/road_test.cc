@@ -19,6 +19,29 @@ constexpr double kSettle = 20 * kMs, kLook = 0.5 * kS, kStep = kMs / 4;
 
 enum Side { RECEIVER, SENDER, BOTH };
 
+const char *name(Side side)
+{
+    return side == RECEIVER ? "receiver" : side == SENDER ? "sender" : "both";
+}
+
+// How often each WHY was seen.
+using Whys = std::map<std::string, int>;
+
+std::string text_of(const Whys &whys)
+{
+    std::string text;
+
+    for (const auto &[word, times] : whys)
+        text += " " + word + " " + std::to_string(times);
+    return text;
+}
+
+// How many of the words that name the path were seen.
+size_t names_path(const Whys &whys)
+{
+    return whys.count("queue") + whys.count("loss") + whys.count("competing");
+}
+
 struct Road {
     bool link; // a link limits, with a queue of a bandwidth-delay product; else the receiver
     Side side;
@@ -32,7 +55,7 @@ class RoadWorld : public WholePools, public testing::WithParamInterface<Road>
 
 struct Outcome {
     double used; // share of the bytes that the link carries while both hosts run
-    std::map<std::string, int> why;
+    Whys why;
 };
 
 Outcome drive(const Road &r, uint64_t seed)
@@ -77,25 +100,18 @@ TEST_P(RoadWorld, StallsAreNoQueue)
 
     for (uint64_t seed = first; seed < first + 2; seed++) {
         Outcome o = drive(r, seed % 1000000);
-        std::string why;
+        std::string why = text_of(o.why);
 
-        for (const auto &[word, times] : o.why)
-            why += " " + word + " " + std::to_string(times);
         std::printf("  %s limits, %-8s stalls of %4.0f ms each %4.0f ms: %5.1f %% of what they "
                     "could;%s%s\n",
-                    r.link ? "link" : "host",
-                    r.side == RECEIVER ? "receiver"
-                    : r.side == SENDER ? "sender"
-                                       : "both",
-                    r.stall_ns / kMs, r.gap_ns / kMs, 100 * o.used,
-                    r.ring > 0 ? " ring overflows," : "", why.c_str());
+                    r.link ? "link" : "host", name(r.side), r.stall_ns / kMs, r.gap_ns / kMs,
+                    100 * o.used, r.ring > 0 ? " ring overflows," : "", why.c_str());
         EXPECT_GE(o.used, 0.9) << "seed " << seed;
         if (r.ring > 0) {
             EXPECT_LT(o.why["loss"], kLook / kStep / 50) << "seed " << seed;
         }
         if (!r.link) {
-            EXPECT_EQ(o.why.count("queue") + o.why.count("loss") + o.why.count("competing"), 0u)
-                << "seed " << seed << why;
+            EXPECT_EQ(names_path(o.why), 0u) << "seed " << seed << why;
         }
     }
 }
@@ -155,26 +171,20 @@ TEST_P(BusyWorld, LostCoresAreNoQueue)
         if (t.side != RECEIVER)
             o.stall[1] = spell;
         Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
-        std::map<std::string, int> whys;
-        std::string text;
+        Whys whys;
 
         s.start(0);
         for (double at = 0; at < 100 * t.spell_ns; at += kStep) {
             s.run(kStep);
             whys[host_reason_name(s.info(0).rx_reason)]++;
         }
-        for (const auto &[word, times] : whys)
-            text += " " + word + " " + std::to_string(times);
-        std::printf("  %-8s %2.0f ms: %4.1f %% of its core's rate;%s\n",
-                    t.side == RECEIVER ? "receiver"
-                    : t.side == SENDER ? "sender"
-                                       : "both",
-                    t.spell_ns / kMs,
-                    100 * static_cast<double>(s.info(0).rx_bytes) / (100 * t.spell_ns / kS) /
-                        kServiceBps,
-                    text.c_str());
-        EXPECT_EQ(whys.count("queue") + whys.count("loss") + whys.count("competing"), 0u)
-            << "seed " << seed << text;
+        std::string text = text_of(whys);
+
+        std::printf(
+            "  %-8s %2.0f ms: %4.1f %% of its core's rate;%s\n", name(t.side), t.spell_ns / kMs,
+            100 * static_cast<double>(s.info(0).rx_bytes) / (100 * t.spell_ns / kS) / kServiceBps,
+            text.c_str());
+        EXPECT_EQ(names_path(whys), 0u) << "seed " << seed << text;
     }
 }
 INSTANTIATE_TEST_SUITE_P(Cores, BusyWorld,
