@@ -170,11 +170,13 @@ static uint64_t trial_ns(const struct conn *c)
     return ns + (ns / 2 * (mixed >> 48) >> 16);
 }
 
-/* Was the port full since the packet before? It may have refused packets meanwhile. */
+/* Was the port full since the packet before? It may have refused packets meanwhile. A packet too
+ * short to tell how long it waited came in this pause, not in an earlier, longer one. */
 static void look_update(struct host *h, struct conn *c)
 {
     if (c->path.look.now == h->now)
         return;
+    c->path.look.away_ns = RTE_MIN(c->path.look.away_ns, h->unseen_ns);
     c->path.look.refused = h->full || h->full_looks != c->path.look.full_looks;
     c->path.look.full_looks = h->full_looks;
     c->path.look.now = h->now;
