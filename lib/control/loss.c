@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "control/root.h"
 
 #define BLOCK_RUNS    8u /* so many runs show the share lost with an error of about a third */
@@ -23,6 +24,8 @@ static void sum_add(struct loss_sum *sum, const struct loss_sum *s)
     sum->packets += s->packets;
     sum->lost += s->lost;
     sum->runs += s->runs;
+    sum->bytes += s->bytes;
+    sum->span_ns += s->span_ns;
 }
 
 void loss_add(struct loss *l, const struct loss_sum *s)
@@ -71,7 +74,7 @@ bool loss_exceeds(struct loss *l, const struct loss_sum *s)
     return sure;
 }
 
-double loss_passed(const struct loss *l)
+double loss_arrived_Bps(const struct loss *l)
 {
-    return 1 - share_of(&l->many);
+    return (double)l->many.bytes * CLOCK_NS_PER_S / (double)l->many.span_ns;
 }

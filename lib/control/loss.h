@@ -33,8 +33,9 @@
 #define LOSS_BLOCKS 8u
 
 struct loss_sum {
-    uint64_t packets, lost; /* packets: those that arrived */
-    uint64_t runs;          /* of lost packets */
+    uint64_t packets, lost;  /* packets: those that arrived */
+    uint64_t runs;           /* of lost packets */
+    uint64_t bytes, span_ns; /* of those that arrived, and the time that they took to arrive */
 };
 
 /* All zero at first. */
@@ -53,8 +54,8 @@ void loss_add(struct loss *l, const struct loss_sum *s);
 /* Were these packets, and those in doubt, too many for the path? */
 bool loss_exceeds(struct loss *l, const struct loss_sum *s);
 
-/* The share that arrived of the packets that loss_exceeds() last found too many. The newest of them
- * may have met a single run of losses, and tell less. */
-double loss_passed(const struct loss *l);
+/* The rate of arrival, bytes/s, of the packets that loss_exceeds() last found too many. The newest
+ * of them may have met a single run of losses, and tell less. */
+double loss_arrived_Bps(const struct loss *l);
 
 #endif

@@ -91,8 +91,8 @@ static bool always_late(const struct trial_result *t, double bytes, uint64_t gra
     return !t->paused && bytes * CLOCK_NS_PER_S < (double)grant_Bps * 3 / 4 * busy_ns;
 }
 
-/* passed: of passed_find() */
-static struct observation trial_judge(const struct trial_result *t, double passed,
+/* lossy_Bps: of lossy_find() */
+static struct observation trial_judge(const struct trial_result *t, double lossy_Bps,
                                       uint64_t grant_Bps, uint64_t rtt_ns)
 {
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
@@ -101,8 +101,8 @@ static struct observation trial_judge(const struct trial_result *t, double passe
     double away = min_of((double)t->away_ns, span);
     struct observation o = {0};
 
-    o.lossy = passed < 1;
-    o.arrived_Bps = min_of(all * passed * CLOCK_NS_PER_S / span, PATHRATE_MAX_BPS);
+    o.lossy = lossy_Bps > 0;
+    o.arrived_Bps = min_of(o.lossy ? lossy_Bps : all * CLOCK_NS_PER_S / span, PATHRATE_MAX_BPS);
     o.sent_Bps = all * CLOCK_NS_PER_S / (double)t->sent_ns;
     o.packet_ns = bytes / (double)t->packets * CLOCK_NS_PER_S / o.arrived_Bps;
     o.rtt_ns = (double)rtt_ns;
@@ -149,15 +149,15 @@ static void target_find(struct pathrate *p, const struct observation *o)
 
 static struct loss_sum losses_of(const struct trial_result *t)
 {
-    return (struct loss_sum){t->packets, t->lost, t->runs};
+    return (struct loss_sum){t->packets, t->lost, t->runs, t->bytes, t->arrived_ns};
 }
 
-/* The share of packets that arrived, if too many were lost, else 1. */
-static double passed_find(struct pathrate *p, const struct trial_result *t)
+/* The rate of arrival if too many were lost, else 0. */
+static double lossy_find(struct pathrate *p, const struct trial_result *t)
 {
     struct loss_sum s = losses_of(t);
 
-    return loss_exceeds(&p->loss, &s) ? loss_passed(&p->loss) : 1;
+    return loss_exceeds(&p->loss, &s) ? loss_arrived_Bps(&p->loss) : 0;
 }
 
 /* Packets that met no queue show what the path loses anyway, if no more was sent than what came
@@ -442,7 +442,7 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
 {
     if (p->mode != PATHRATE_FREE)
         return false;
-    struct observation o = trial_judge(t, passed_find(p, t), grant_Bps, rtt_ns);
+    struct observation o = trial_judge(t, lossy_find(p, t), grant_Bps, rtt_ns);
 
     target_find(p, &o);
     p->lossy = o.lossy;
@@ -459,8 +459,8 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
                      uint64_t rtt_ns)
 {
     bool known = p->mode == PATHRATE_FREE && p->lossy; /* pathrate_alarm() found the loss */
-    double passed = known ? loss_passed(&p->loss) : passed_find(p, t);
-    struct observation o = trial_judge(t, passed, grant_Bps, rtt_ns);
+    double lossy_Bps = known ? loss_arrived_Bps(&p->loss) : lossy_find(p, t);
+    struct observation o = trial_judge(t, lossy_Bps, grant_Bps, rtt_ns);
     uint64_t before = p->ceiling_Bps;
     uint32_t burst_before = p->burst_times;
 
@@ -504,7 +504,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
 
 bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps)
 {
-    struct observation o = trial_judge(t, 1, grant_Bps, 0);
+    struct observation o = trial_judge(t, 0, grant_Bps, 0);
 
     p->rising = false;
     if (p->mode == PATHRATE_FREE || !may_rise(&o, grant_Bps) || grant_Bps < p->ceiling_Bps)

@@ -77,8 +77,8 @@
  *
  * Losses. A path that loses packets whatever is sent loses them behind the queue, so lost packets
  * count in the rate of arrival. If more got lost than the path loses anyway (control/loss.h), they
- * did not fit, and the rate counts only the share that arrived. That share is taken of all packets
- * by which too many are known to be lost: the newest trial may have met one long run of losses.
+ * did not fit, and only those that arrived count. The rate is then that of all trials by which too
+ * many are known to be lost: the newest trial may have met one long run of losses.
  * What a path loses anyway is learnt from packets that met no queue, while no more than 1/32 more
  * is sent than what came when too much was lost. That there is no queue excuses no loss: a policer
  * has none. A sender that learns while it sends 1/8 more, or takes a trial with losses but without

@@ -69,14 +69,16 @@ TEST(Pathrate, MuchLossLimits)
     EXPECT_FALSE(p.lossy);
 }
 
-// The trial that makes losses certain may have met one long run of them. The rate that came follows
-// from all trials that were in doubt.
+// The trial that makes losses certain may have met one long run of them. The rate that came is that
+// of all trials that were in doubt.
 TEST(Pathrate, OneRunOfLossesIsNoRate)
 {
     pathrate p = limited();
     trial_result some = steady(kGBps, kGBps, 0, 3000), most = some;
 
     some.runs = most.runs = 1;
+    most.packets /= 10;
+    most.bytes /= 10;
     most.lost = 9 * most.packets;
     for (int i = 0; i < 2; i++) {
         update(&p, some, kGBps);
@@ -84,10 +86,10 @@ TEST(Pathrate, OneRunOfLossesIsNoRate)
     }
     update(&p, most, kGBps);
     EXPECT_TRUE(p.lossy);
-    double all = (double)(2 * (some.packets + some.lost) + most.packets + most.lost);
-    double sent_Bps = (double)(most.packets + most.lost) / (double)most.packets * 1e9;
+    double bytes = (double)(2 * some.bytes + most.bytes);
+    double span = (double)(2 * some.arrived_ns + most.arrived_ns);
 
-    EXPECT_NEAR((double)p.narrow_Bps, sent_Bps * (double)(3 * some.packets) / all, 1e6);
+    EXPECT_NEAR((double)p.narrow_Bps, bytes * 1e9 / span, 1e6);
 }
 
 // However bad the trials are, the grant is a packet each round trip, or each 50 ms if that is
