@@ -426,15 +426,22 @@ static void competing_update(struct pathrate *p, const struct trial_result *t,
     }
 }
 
-/* True if too much is lost, or packets are marked; or if packets wait and some are lost, too, or
- * more are sent than arrive (not just because a process lost its core for a while). */
+/* True if packets wait, and some are lost, too, or more are sent than arrive (not just because a
+ * process lost its core for a while). */
+static bool overloaded(const struct pathrate *p, const struct trial_result *t,
+                       const struct observation *o)
+{
+    bool grows = o->min_ns > ALARM_NS && o->sent_Bps > ALARM_GROWTH * o->came_Bps;
+    double long_ns = 2 * (double)p->target_ns + o->rtt_ns / 8;
+
+    return o->min_ns > long_ns && (t->lost > 0 || grows);
+}
+
+/* True if too much is lost, or packets are marked, or the path is overloaded. */
 static bool alarming(const struct pathrate *p, const struct trial_result *t,
                      const struct observation *o)
 {
-    bool grows = o->min_ns > ALARM_NS && o->sent_Bps > ALARM_GROWTH * o->came_Bps;
-
-    return o->lossy || t->marked > 0 ||
-           (o->min_ns > 2 * (double)p->target_ns + o->rtt_ns / 8 && (t->lost > 0 || grows));
+    return o->lossy || t->marked > 0 || overloaded(p, t, o);
 }
 
 bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
@@ -500,6 +507,27 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
     if (p->mode != PATHRATE_FREE)
         fair_update(p, &o);
     return p->ceiling_Bps != before || p->burst_times != burst_before;
+}
+
+bool pathrate_early(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
+                    uint64_t rtt_ns)
+{
+    struct observation o = trial_judge(t, 0, grant_Bps, rtt_ns);
+
+    if (p->mode != PATHRATE_QUEUE || !overloaded(p, t, &o) || o.min_ns <= 2 * (double)p->jitter_ns)
+        return false;
+    o = trial_judge(t, lossy_find(p, t), grant_Bps, rtt_ns);
+    if (ALARM_GROWTH * o.came_Bps > (double)grant_Bps)
+        return false;
+    double change = GAIN * ((double)p->target_ns - o.queue_ns) / o.turn_ns;
+    double fall_max = max_of(FALL_MAX, 1 - TRIAL_PACKETS * o.packet_ns / o.turn_ns);
+
+    ceiling_set(p, o.came_Bps * (1 + max_of(min_of(change, 0), -fall_max)));
+    p->part_Bps = (uint64_t)o.came_Bps;
+    p->lossy = o.lossy;
+    p->step = 1;
+    p->held = p->stuck = p->trials = 0;
+    return true;
 }
 
 bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps)

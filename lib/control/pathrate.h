@@ -39,6 +39,17 @@
  * one (`keeps`, carried_Bps), and has no part meanwhile. Two flows with links of their own that are
  * taken for one thus keep their links.
  *
+ * Overload before a grant is in force. Packets of the newest grant arrive a round trip later, and
+ * behind the queue, which may take many round trips if the link has become slower. Meanwhile
+ * packets of earlier grants arrive. If they wait for longer than twice the target and an eighth of
+ * a round trip, and more were sent than came, or some got lost, the path is overloaded. If the
+ * newest grant is above their rate of arrival R, too, it falls at once to
+ *
+ *   R (1 + (target - q) / 2 T),   R / 2 at least, or 8 packets a turn T, if that is less
+ *
+ * and the next one is found by a trial again. A grant below R waits for its trial, so one overload
+ * lowers the grant once.
+ *
  * Few packets. Where less than four packets are under way, half a packet is a long queue. A flow
  * that is alone there holds the rate that it knows to be its part, less 1/100, so that there is no
  * queue. In one trial of 16 it sends 1/16 more, to see whether a queue begins. If packets wait
@@ -176,6 +187,12 @@ static inline bool pathrate_competes(const struct pathrate *p)
  * True if ceiling_Bps or burst_times has changed. */
 bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                      uint64_t rtt_ns);
+
+/* Judges a trial that was sent under an earlier grant than grant_Bps, the newest. If the path is
+ * overloaded, and carries less than grant_Bps, the ceiling falls without waiting for packets of the
+ * newest grant, which come behind the queue. True if ceiling_Bps has changed. */
+bool pathrate_early(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
+                    uint64_t rtt_ns);
 
 /* Called in place of pathrate_update(), if packets may have waited for the host, or been lost
  * there. If the ceiling limits the grant, and more than half of the grant arrives, the ceiling

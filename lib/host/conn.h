@@ -225,6 +225,7 @@ struct conn_path {
         bool refused;        /* the port may have been full since the packet before */
     } look;
     struct trial trial;
+    bool early; /* the trial's packets were sent under an earlier grant */
     struct pathrate rate;
     uint64_t bursts_ns; /* how long two bursts of the grant take at its rate */
     struct conn_alarm alarm;

@@ -77,6 +77,7 @@ void path_grant_start(struct conn *c)
     c->path.longest_bytes = 0;
     memset(&c->path.look, 0, sizeof c->path.look);
     trial_reset(&c->path.trial);
+    c->path.early = false;
     counter_set(&c->pub.path_wait_ns, CONN_NO_WAIT);
     pathrate_init(&c->path.rate);
     c->path.mark = 1;
@@ -119,6 +120,8 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
         c->path.alarm.on = false;
         return pathrate_blind(&c->path.rate, t, rate);
     }
+    if (c->path.early)
+        return pathrate_early(&c->path.rate, t, rate, c->rtt_min_ns);
     if (c->path.rate.mode == PATHRATE_FREE &&
         !alarm_lasts(c, pathrate_alarm(&c->path.rate, t, rate, c->rtt_min_ns), clear))
         return false;
@@ -161,7 +164,8 @@ static uint64_t window_of(const struct conn *c)
  */
 static uint64_t trial_ns(const struct conn *c)
 {
-    uint64_t ns = RTE_MAX(RTE_MAX(c->rtt_min_ns / TRIAL_SHARE, TRIAL_MIN_NS), c->path.bursts_ns);
+    uint64_t share_ns = c->path.early ? 0 : c->rtt_min_ns / TRIAL_SHARE;
+    uint64_t ns = RTE_MAX(RTE_MAX(share_ns, TRIAL_MIN_NS), c->path.bursts_ns);
 
     if (c->path.rate.mode != PATHRATE_FREE)
         ns = RTE_MAX(ns, RTE_MIN(TRIAL_JITTERS * c->path.rate.jitter_ns, TRIAL_MAX_NS));
@@ -242,7 +246,11 @@ void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d,
         conn_want(h, c, WANT_CNTL);
     if (h->cfg.occupancy == HOST_OCCUPANCY_DELAY)
         return;
-    if (seq32_before(d->cntl_seen, c->path.mark)) {
+    if (!seq32_before(d->cntl_seen, c->path.mark)) {
+        if (c->path.early)
+            trial_reset(&c->path.trial);
+        c->path.early = false;
+    } else if (!c->path.early) {
         trial_older(&c->path.trial);
         return;
     }
@@ -258,5 +266,6 @@ void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d,
     /* the next trial begins when the peer obeys this grant; grants that control changes meanwhile
      * do not restart the trial, for they may change more often than a trial takes */
     trial_reset(&c->path.trial);
+    c->path.early = true;
     c->path.mark = c->cntl.seq + 1;
 }

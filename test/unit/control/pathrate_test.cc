@@ -296,6 +296,34 @@ TEST(Pathrate, AlarmIsWhatWouldLimit)
     EXPECT_GT(quiet, 100);
 }
 
+// Packets of an earlier grant that wait, and come at a tenth of their rate, need not be followed by
+// packets of the newest grant. Once the grant is below the rate of arrival, the queue drains.
+TEST(Pathrate, OverloadLowersAGrantThatIsNotYetInForce)
+{
+    trial_result t = steady(kGBps / 10, kGBps, 200 * kMs), shorter = t, none = t;
+    pathrate p = limited(), unlimited = fresh();
+    double packet_ns = 10 * kUnit, turn_ns = (double)(kSpan + kRtt);
+
+    EXPECT_TRUE(pathrate_early(&p, &t, kGBps, kRtt));
+    EXPECT_NEAR((double)p.ceiling_Bps, 1e8 * 8 * packet_ns / turn_ns, 1e6) << "8 packets a turn";
+    uint64_t lowered = p.ceiling_Bps;
+
+    EXPECT_FALSE(pathrate_early(&p, &t, lowered, kRtt)) << "it waits for that grant";
+    EXPECT_EQ(p.ceiling_Bps, lowered);
+    EXPECT_FALSE(pathrate_early(&unlimited, &t, kGBps, kRtt));
+    EXPECT_EQ(unlimited.mode, PATHRATE_FREE);
+
+    p = limited();
+    shorter.min_ns = shorter.mean_ns = (uint64_t)(2 * target_of(10000, (double)kRtt));
+    none.sent_ns = none.arrived_ns;
+    lowered = p.ceiling_Bps;
+    EXPECT_FALSE(pathrate_early(&p, &shorter, kGBps, kRtt)) << "the queue is not long";
+    EXPECT_FALSE(pathrate_early(&p, &none, kGBps, kRtt)) << "the queue does not grow";
+    p.jitter_ns = 110 * kMs;
+    EXPECT_FALSE(pathrate_early(&p, &t, kGBps, kRtt)) << "it may be jitter";
+    EXPECT_EQ(p.ceiling_Bps, lowered);
+}
+
 // RFC 8511: a mark takes 0.15 of the grant, whatever the queue is. If the path had no limit yet, it
 // takes 0.15 of the rate of arrival.
 TEST(Pathrate, AMarkSlowsDownBeforeALoss)
