@@ -9,7 +9,7 @@
 #define STUCK_TRIALS       3u         /* without a fall of the queue: then a competitor fills it */
 #define STUCK_SHARE        0.125
 #define STUCK_PACKETS      3          /* a flow with a sixth of our rate may keep so long a queue */
-#define ALARM_NS           1e6        /* a process may lose its core for so long */
+#define ALARM_NS           1e6        /* so long may a kernel below a port keep packets */
 #define ALARM_GROWTH       1.1        /* sent rate over arrived rate */
 #define EASY_TRIALS        64u        /* in a row, with less than half of the ceiling granted */
 #define CALM_MORE          (1.0 / 32) /* beyond what came when too much was lost */
