@@ -426,8 +426,8 @@ static void competing_update(struct pathrate *p, const struct trial_result *t,
     }
 }
 
-/* True if packets wait, and some are lost, too, or more are sent than arrive (not just because a
- * process lost its core for a while). */
+/* True if packets wait, and some are lost, too; or if more are sent than arrive, and they wait for
+ * longer than a kernel may keep them. */
 static bool overloaded(const struct pathrate *p, const struct trial_result *t,
                        const struct observation *o)
 {

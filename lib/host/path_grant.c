@@ -118,7 +118,7 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
 
     if (clear < CLEAR_RUNS) {
         c->path.alarm.on = false;
-        return pathrate_blind(&c->path.rate, t, rate);
+        return !c->path.early && pathrate_blind(&c->path.rate, t, rate);
     }
     if (c->path.early)
         return pathrate_early(&c->path.rate, t, rate, c->rtt_min_ns);
@@ -257,7 +257,7 @@ void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d,
     if (!trial_add(&c->path.trial, &p, judged ? &burst : NULL, trial_ns(c), &out))
         return;
     out.late_ns = c->cntl.held ? cntl_late_ns(c, c->cntl.trip_ns) : 0;
-    c->cntl.held = false;
+    c->cntl.held = c->cntl.held && c->path.early;
     if (!trial_judged(h, c, &out) || !path_grant_join(c))
         return;
     conn_want(h, c, WANT_CNTL);
