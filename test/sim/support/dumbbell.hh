@@ -41,6 +41,8 @@ struct DumbbellOptions {
     double service_Bps = 0;   // what each host works through, if no link limits; 0: anything
     double rtt_ns = 10e6;
     double queue_bytes = 125000;
+    double later_bps = 0; // the link's rate from changes_ns on; 0: it stays
+    double changes_ns = 0;
     double loss = 0;     // share, behind the link
     double loss_run = 0; // mean run of losses (0: independent)
     double back_bps = 0; // of the return path, which has a queue of 100 packets; 0: no limit
