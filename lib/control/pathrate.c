@@ -417,6 +417,8 @@ static void competing_update(struct pathrate *p, const struct trial_result *t,
             COMPETITOR_TRIALS, p->competitor_trials + COMPETITOR_TIMES * (double)p->spell);
     } else if (t->lost > 0 || p->marked) {
         ceiling_set(p, (t->lost > 0 ? COMPETING_CUT : MARK_CUT) * min_of(o->came_Bps, ceiling));
+    } else if (o->used && RISE_TIMES * o->came_Bps < ceiling) {
+        ceiling_set(p, RISE_TIMES * o->came_Bps); /* the link has become slower */
     } else if (o->used) {
         double rise = packet * CLOCK_NS_PER_S / rtt + ceiling * COMPETING_RISE;
 

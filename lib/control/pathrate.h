@@ -57,10 +57,12 @@
  *
  * COMPETING. The flow rises by a packet and 1/128 each round trip, by an eighth a trial at most,
  * and falls by 3/10 when packets get lost: as TCP does. Where much is under way, it recovers as
- * soon as a TCP (RFC 5681, RFC 9438). A queue counts as long, and as a competitor's, if it is
- * longer than three of our packets, than twice the target of our recent rate, reference_Bps, and
- * than twice the jitter. The rate reference_Bps falls slowly, since a flow that yields to a TCP
- * would otherwise yield until nothing is left. COMPETING begins at reference_Bps.
+ * soon as a TCP (RFC 5681, RFC 9438). It falls to twice the rate of arrival if that is less: then
+ * the link has become slower, and its long queue may not drop a packet for many round trips. A
+ * queue counts as long, and as a competitor's, if it is longer than three of our packets, than
+ * twice the target of our recent rate, reference_Bps, and than twice the jitter. The rate
+ * reference_Bps falls slowly, since a flow that yields to a TCP would otherwise yield until nothing
+ * is left. COMPETING begins at reference_Bps.
  *
  * Other connections of our host are no competitor. They follow a queue in their own round trips,
  * and keep it as long as their targets want. So the longest round trip of all flows whose paths

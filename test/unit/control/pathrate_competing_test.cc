@@ -146,6 +146,19 @@ TEST(Pathrate, WhoWasThereLongIsRememberedLong)
     EXPECT_EQ(remembered[2], 512u);
 }
 
+// Nothing is lost, and the queue was long before. But no competitor takes nine tenths in a trial.
+TEST(Pathrate, BesideOthersAFallOfTheLinkIsAnswered)
+{
+    pathrate p = after_stuck(4);
+    uint64_t rate = p.ceiling_Bps;
+
+    ASSERT_EQ(p.mode, PATHRATE_COMPETING);
+    EXPECT_TRUE(update(&p, steady(rate / 10, rate, 60 * kMs), rate));
+    EXPECT_EQ(p.mode, PATHRATE_COMPETING);
+    EXPECT_NEAR((double)p.ceiling_Bps, (double)rate / 5, (double)rate / 100);
+    EXPECT_FALSE(p.rising) << "the next trial waits for that grant";
+}
+
 // Where few packets are under way, a trial may take many round trips.
 TEST(Pathrate, BesideOthersATrialAddsAnEighthAtMost)
 {
