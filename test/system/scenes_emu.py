@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import statistics
 import sys
 import time
 from typing import Any
@@ -340,19 +341,24 @@ def bad_path(testbed: Testbed, context: Context) -> None:
 @scene("over a slow, long path a worker naps between packets")
 def nap_between(testbed: Testbed, context: Context) -> None:
     """A packet comes each 120 us. A worker that polls makes hundreds of rounds meanwhile, as one does in the first
-    round trips, when the path is not known yet."""
+    round trips, when the path is not known yet, or for a while on a busy machine. So most of the time counts."""
     a, b, box = _memif_box(testbed, context, "rate 100mbit limit 500000B delay 10ms", "delay 10ms")
     server = b.sluice("server", "perf", "server", "-1")
     b.wait_listening(process=server)
     client = a.sluice("client", "perf", "client", "-n", "20M", "-i", "0", ADDR_B)
     until(lambda: any("rx_path_Bps" in p for p in b.show("path")), 10, "the path's rate", process=client)
+    ratios = []
     before = b.show("workers")[0]
-    client.check(60)
-    after = b.show("workers")[0]
-    rounds = after["iterations"] - before["iterations"]
-    frames = after["queues"][0]["rx_frames"] - before["queues"][0]["rx_frames"]
-    if frames < 5000 or rounds > 100 * frames:
-        raise TestbedError(f"{rounds} rounds for {frames} frames, after the path's rate was known")
+    while client.running():
+        time.sleep(0.1)
+        after = b.show("workers")[0]
+        frames = after["queues"][0]["rx_frames"] - before["queues"][0]["rx_frames"]
+        if frames > 100:
+            ratios.append((after["iterations"] - before["iterations"]) / frames)
+        before = after
+    client.check(10)
+    if len(ratios) < 5 or statistics.median(ratios) > 100:
+        raise TestbedError(f"rounds for a frame, every 0.1 s from the time on when the path's rate was known: {ratios}")
     server.check(30)
     box.stop()
     a.stop()
