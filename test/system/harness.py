@@ -152,18 +152,27 @@ def run_all(command: list[str], jobs: int, only: str | None = None, limit_s: flo
 # ---- parts that several scenes use ---------------------------------------------------------------
 
 
-def perf(server: Daemon, client: Daemon, host: str, *args: object, timeout_s: float = 120,
-         server_args: Sequence[object] = (), name: str = "perf") -> dict[str, Any]:
-    """Runs one `sluice perf` test that checks every byte; returns the client's result."""
+def perf_begin(server: Daemon, client: Daemon, host: str, *args: object, server_args: Sequence[object] = (),
+               name: str = "perf") -> tuple[Process, Process]:
+    """Starts one `sluice perf` test that checks every byte; returns its server and its client."""
     waiting = server.sluice(f"{name}-server", "perf", "server", "-1", "--json", *server_args)
     server.wait_listening(process=waiting)
-    sending = client.sluice(f"{name}-client", "perf", "client", "--json", "--check", "-i", "0", *args,
-                            host)
+    return waiting, client.sluice(f"{name}-client", "perf", "client", "--json", "--check", "-i", "0", *args, host)
+
+
+def perf_end(waiting: Process, sending: Process, timeout_s: float = 120) -> dict[str, Any]:
+    """Waits for the end of a test that perf_begin() started; returns the client's result."""
     result: dict[str, Any] = json.loads(sending.check(timeout_s))
     waiting.check(30)
     if result["wrong_bytes"] != 0:
         raise TestbedError(f"{result['wrong_bytes']} bytes of {result['bytes']} are wrong")
     return result
+
+
+def perf(server: Daemon, client: Daemon, host: str, *args: object, timeout_s: float = 120,
+         server_args: Sequence[object] = (), name: str = "perf") -> dict[str, Any]:
+    """Runs one `sluice perf` test that checks every byte; returns the client's result."""
+    return perf_end(*perf_begin(server, client, host, *args, server_args=server_args, name=name), timeout_s)
 
 
 def one_line(process: Process, timeout_s: float, status: int | None, *words: str) -> None:

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from . import ROOT
-from .harness import Context, TestbedError, need, one_line, perf, scene, sh
+from .harness import Context, TestbedError, need, one_line, perf, perf_begin, perf_end, scene, sh
 from testbed import net
 from testbed.baselines import IPERF_PORT
 from testbed.box import ADDR, Box, element, kernel_box, kernels
@@ -343,9 +343,7 @@ def nap_between(testbed: Testbed, context: Context) -> None:
     """A packet comes each 120 us. A worker that polls makes hundreds of rounds meanwhile, as one does in the first
     round trips, when the path is not known yet, or for a while on a busy machine. So most of the time counts."""
     a, b, box = _memif_box(testbed, context, "rate 100mbit limit 500000B delay 10ms", "delay 10ms")
-    server = b.sluice("server", "perf", "server", "-1")
-    b.wait_listening(process=server)
-    client = a.sluice("client", "perf", "client", "-n", "20M", "-i", "0", ADDR_B)
+    server, client = perf_begin(b, a, ADDR_B, "-n", "20M")
     until(lambda: any("rx_path_Bps" in p for p in b.show("path")), 10, "the path's rate", process=client)
     ratios = []
     before = b.show("workers")[0]
@@ -356,10 +354,9 @@ def nap_between(testbed: Testbed, context: Context) -> None:
         if frames > 100:
             ratios.append((after["iterations"] - before["iterations"]) / frames)
         before = after
-    client.check(10)
+    perf_end(server, client)
     if len(ratios) < 5 or statistics.median(ratios) > 100:
         raise TestbedError(f"rounds for a frame, every 0.1 s from the time on when the path's rate was known: {ratios}")
-    server.check(30)
     box.stop()
     a.stop()
     b.stop()
