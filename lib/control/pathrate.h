@@ -41,9 +41,11 @@
  *
  * Overload before a grant is in force. Packets of the newest grant arrive a round trip later, and
  * behind the queue, which may take many round trips if the link has become slower. Meanwhile
- * packets of earlier grants arrive. If they wait for longer than twice the target and an eighth of
- * a round trip, and more were sent than came, or some got lost, the path is overloaded. If the
- * newest grant is above their rate of arrival R, too, it falls at once to
+ * packets of earlier grants arrive. The path is overloaded if all of them wait for longer than
+ * twice the target and an eighth of a round trip, and either some got lost, or 1/10 more were sent
+ * than came, and they waited for more than 1 ms, for which a kernel below a port may keep them. If
+ * that is longer than twice the jitter, too, and 1.1 times their rate of arrival R is less than the
+ * newest grant, it falls at once to
  *
  *   R (1 + (target - q) / 2 T),   R / 2 at least, or 8 packets a turn T, if that is less
  *

@@ -225,11 +225,11 @@ struct conn_path {
         bool refused;        /* the port may have been full since the packet before */
     } look;
     struct trial trial;
-    bool early; /* the trial's packets were sent under an earlier grant */
+    bool early; /* the trial's packets were sent under earlier grants: it shows only overload */
     struct pathrate rate;
     uint64_t bursts_ns; /* how long two bursts of the grant take at its rate */
     struct conn_alarm alarm;
-    uint32_t mark; /* a trial counts only DATA whose sender had seen this CNTL of ours */
+    uint32_t mark; /* a trial that is not early counts only DATA whose sender had seen this CNTL */
 };
 
 /* What thresholds on buffers or delay allow. Owned by occupancy_grant.c. */
