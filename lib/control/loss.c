@@ -68,13 +68,8 @@ bool loss_exceeds(struct loss *l, const struct loss_sum *s)
     bool many = exceeds(l, &l->doubt), sure = many && l->doubt.runs >= RUNS_MIN;
 
     if (sure)
-        l->many = l->doubt;
+        l->many_Bps = (double)l->doubt.bytes * CLOCK_NS_PER_S / (double)l->doubt.span_ns;
     if (!many || sure)
         l->doubt = (struct loss_sum){0};
     return sure;
-}
-
-double loss_arrived_Bps(const struct loss *l)
-{
-    return (double)l->many.bytes * CLOCK_NS_PER_S / (double)l->many.span_ns;
 }

@@ -41,7 +41,8 @@ struct loss_sum {
 /* All zero at first. */
 struct loss {
     struct loss_sum doubt; /* losses that were too many, but in too few runs to be sure */
-    struct loss_sum many;  /* the newest that were too many */
+    double many_Bps; /* rate of arrival of the packets that loss_exceeds() last found too many: the
+                        newest of them may have met a single run of losses, and tell less */
     struct loss_sum block; /* the present block, not complete yet */
     struct loss_sum blocks[LOSS_BLOCKS];
     uint32_t count; /* blocks completed so far */
@@ -53,9 +54,5 @@ void loss_add(struct loss *l, const struct loss_sum *s);
 
 /* Were these packets, and those in doubt, too many for the path? */
 bool loss_exceeds(struct loss *l, const struct loss_sum *s);
-
-/* The rate of arrival, bytes/s, of the packets that loss_exceeds() last found too many. The newest
- * of them may have met a single run of losses, and tell less. */
-double loss_arrived_Bps(const struct loss *l);
 
 #endif

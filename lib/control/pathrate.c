@@ -157,7 +157,7 @@ static double lossy_find(struct pathrate *p, const struct trial_result *t)
 {
     struct loss_sum s = losses_of(t);
 
-    return loss_exceeds(&p->loss, &s) ? loss_arrived_Bps(&p->loss) : 0;
+    return loss_exceeds(&p->loss, &s) ? p->loss.many_Bps : 0;
 }
 
 /* Packets that met no queue show what the path loses anyway, if no more was sent than what came
@@ -200,6 +200,19 @@ static void burst_find(struct pathrate *p, const struct observation *o, uint64_t
 static void ceiling_set(struct pathrate *p, double rate_Bps)
 {
     p->ceiling_Bps = (uint64_t)min_of(max_of(rate_Bps, (double)p->min_Bps), PATHRATE_MAX_BPS);
+}
+
+/* A rate after a change by this share, which may not raise it, and lowers it by fall_max at most.
+ */
+static double lowered(double rate_Bps, double change, double fall_max)
+{
+    return rate_Bps * (1 + max_of(min_of(change, 0), -fall_max));
+}
+
+/* The change that brings the queue half of the way to target in a turn. */
+static double change_of(const struct pathrate *p, const struct observation *o)
+{
+    return GAIN * ((double)p->target_ns - o->queue_ns) / o->turn_ns;
 }
 
 static void free_set(struct pathrate *p)
@@ -266,7 +279,7 @@ static void hold_begin(struct pathrate *p, const struct observation *o, uint64_t
 
     p->held = 1;
     p->held_Bps = (uint64_t)part;
-    ceiling_set(p, part * (1 - min_of(o->queue_ns / o->turn_ns, FALL_MAX)));
+    ceiling_set(p, lowered(part, -o->queue_ns / o->turn_ns, FALL_MAX));
 }
 
 /* Another flow is there: the queue control finds its part and ours. Each time it takes longer until
@@ -349,7 +362,7 @@ static void queue_update(struct pathrate *p, const struct observation *o, uint64
     if (o->min_ns <= target * EMPTY_SHARE)
         p->trials = 0; /* the queue was just empty */
     empty = limits && ++p->trials >= EMPTY_TRIALS;
-    double change = (empty ? -target - o->queue_ns : GAIN * (target - o->queue_ns)) / o->turn_ns;
+    double change = empty ? (-target - o->queue_ns) / o->turn_ns : change_of(p, o);
     double base = base_find(p, o, grant_Bps);
 
     if (empty) {
@@ -362,10 +375,8 @@ static void queue_update(struct pathrate *p, const struct observation *o, uint64
                       : min_of(2 * p->step, STEP_MAX); /* a TCP comes back slowly */
     else
         p->step = 1;
-    if (o->lossy)
-        ceiling_set(p, o->came_Bps * (1 + max_of(min_of(change, 0), -FALL_MAX)));
-    else if (change <= 0)
-        ceiling_set(p, base * (1 + max_of(change, -FALL_MAX)));
+    if (o->lossy || change <= 0)
+        ceiling_set(p, lowered(o->lossy ? o->came_Bps : base, change, FALL_MAX));
     else
         ceiling_set(p, max_of((double)p->ceiling_Bps,
                               min_of(base * (1 + change * p->step), RISE_TIMES * o->arrived_Bps)));
@@ -468,7 +479,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
                      uint64_t rtt_ns)
 {
     bool known = p->mode == PATHRATE_FREE && p->lossy; /* pathrate_alarm() found the loss */
-    double lossy_Bps = known ? loss_arrived_Bps(&p->loss) : lossy_find(p, t);
+    double lossy_Bps = known ? p->loss.many_Bps : lossy_find(p, t);
     struct observation o = trial_judge(t, lossy_Bps, grant_Bps, rtt_ns);
     uint64_t before = p->ceiling_Bps;
     uint32_t burst_before = p->burst_times;
@@ -514,17 +525,18 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
 bool pathrate_early(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                     uint64_t rtt_ns)
 {
+    if (p->mode != PATHRATE_QUEUE)
+        return false;
     struct observation o = trial_judge(t, 0, grant_Bps, rtt_ns);
 
-    if (p->mode != PATHRATE_QUEUE || !overloaded(p, t, &o) || o.min_ns <= 2 * (double)p->jitter_ns)
+    if (!overloaded(p, t, &o) || o.min_ns <= 2 * (double)p->jitter_ns)
         return false;
     o = trial_judge(t, lossy_find(p, t), grant_Bps, rtt_ns);
     if (ALARM_GROWTH * o.came_Bps > (double)grant_Bps)
         return false;
-    double change = GAIN * ((double)p->target_ns - o.queue_ns) / o.turn_ns;
     double fall_max = max_of(FALL_MAX, 1 - TRIAL_PACKETS * o.packet_ns / o.turn_ns);
 
-    ceiling_set(p, o.came_Bps * (1 + max_of(min_of(change, 0), -fall_max)));
+    ceiling_set(p, lowered(o.came_Bps, change_of(p, &o), fall_max));
     p->part_Bps = (uint64_t)o.came_Bps;
     p->lossy = o.lossy;
     p->step = 1;

@@ -216,8 +216,9 @@ static bool sojourn_find(struct host *h, struct conn *c, const struct wire_data 
 }
 
 /*
- * Takes what a DATA packet says of the path, if its sender had our newest grant. Whether its unit
- * was placed does not matter: the packet came over this path.
+ * Takes what a DATA packet says of the path. Until its sender has our newest grant, it counts in an
+ * early trial, which shows only overload. Whether its unit was placed does not matter: the packet
+ * came over this path.
  */
 void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked)
 {
@@ -257,7 +258,8 @@ void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d,
     if (!trial_add(&c->path.trial, &p, judged ? &burst : NULL, trial_ns(c), &out))
         return;
     out.late_ns = c->cntl.held ? cntl_late_ns(c, c->cntl.trip_ns) : 0;
-    c->cntl.held = c->cntl.held && c->path.early;
+    if (!c->path.early)
+        c->cntl.held = false;
     if (!trial_judged(h, c, &out) || !path_grant_join(c))
         return;
     conn_want(h, c, WANT_CNTL);

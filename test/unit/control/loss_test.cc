@@ -176,5 +176,5 @@ TEST(Loss, RateOfArrivalIsThatOfAllInDoubt)
     EXPECT_FALSE(loss_exceeds(&l, &some));
     EXPECT_FALSE(loss_exceeds(&l, &some));
     EXPECT_TRUE(loss_exceeds(&l, &most));
-    EXPECT_DOUBLE_EQ(loss_arrived_Bps(&l), 163e6 / 12);
+    EXPECT_DOUBLE_EQ(l.many_Bps, 163e6 / 12);
 }
