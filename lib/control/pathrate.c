@@ -98,7 +98,9 @@ static struct observation trial_judge(const struct trial_result *t, double lossy
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
     double sent = (double)(t->packets + t->lost + t->refused + t->reordered);
     double all = bytes * sent / (double)t->packets;
-    double away = min_of((double)t->away_ns, span);
+    /* where packets get lost, no queue corrects a rate that is too high */
+    uint64_t stall_ns = t->lost > 0 ? 0 : t->stall_ns;
+    double away = min_of((double)(t->away_ns > stall_ns ? t->away_ns : stall_ns), span);
     struct observation o = {0};
 
     o.lossy = lossy_Bps > 0;

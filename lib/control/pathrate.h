@@ -108,10 +108,12 @@
  * rate on both sides:
  *
  *   least = bytes / arrived_ns
- *   most  = bytes / (arrived_ns - away_ns);  none, if less than 3/4 of the grant was sent
+ *   most  = bytes / (arrived_ns - max(away_ns, stall_ns))
  *
  * where arrived_ns begins as early as the first packet may have come, and away_ns is by how much
- * the last one may have come before it was read: as far as the wait of either shows it.
+ * the last one may have come before it was read: as far as the wait of either shows it. For
+ * stall_ns the path stood still (control/trial.h); it is 0 if packets got lost, since no queue then
+ * corrects a rate that is too high. There is no upper bound if less than 3/4 of the grant was sent.
  * Before the queue is judged, the grant is raised to least, or lowered to most. RFC 9438, section
  * 5.8, and BBR treat a sender limited by its application in the same way. A port that was full
  * when the receiver came back may have refused packets; the path did not lose them. While no queue

@@ -62,11 +62,41 @@ static void trial_begin(struct trial *t, const struct trial_packet *p)
     *t = (struct trial){.first = *p, .last = *p, .open = true, .min_ns = SOJOURN_NONE_NS};
 }
 
+/* The largest increase of delay from a packet to the next, less the second largest and the mean
+ * time of a packet. */
+static uint64_t stall_of(const struct trial *t)
+{
+    uint64_t ns = (uint64_t)(t->increases_ns[0] - t->increases_ns[1]);
+    uint64_t mean_ns = (t->last.arrived_ns - t->first.arrived_ns) / (t->packets + 1);
+
+    return ns > mean_ns ? ns - mean_ns : 0;
+}
+
+/* The time in which the path stalled does not count: a trial that ended with it would see little
+ * else. */
 static bool trial_complete(const struct trial *t, uint64_t min_ns)
 {
     return t->judged >= TRIAL_JUDGED && t->bytes > 0 &&
            t->last.number - t->first.number >= TRIAL_PACKETS &&
-           t->last.arrived_ns - t->first.arrived_ns >= min_ns && t->last.sent_ns > t->first.sent_ns;
+           t->last.arrived_ns - t->first.arrived_ns >= min_ns + stall_of(t) &&
+           t->last.sent_ns > t->first.sent_ns;
+}
+
+/* The packet p came next in order. What the receiver's absence may have added is not the path's. */
+static void stall_add(struct trial *t, const struct trial_packet *p)
+{
+    int64_t arrived_ns = (int64_t)(p->arrived_ns - t->last.arrived_ns);
+    int64_t sent_ns = (int64_t)(p->sent_ns - t->last.sent_ns); /* a peer may say anything */
+    int64_t away_ns =
+        (int64_t)(p->away_ns < (uint64_t)arrived_ns ? p->away_ns : (uint64_t)arrived_ns);
+    int64_t increase_ns = arrived_ns - away_ns - (sent_ns > 0 ? sent_ns : 0);
+
+    if (increase_ns > t->increases_ns[0]) {
+        t->increases_ns[1] = t->increases_ns[0];
+        t->increases_ns[0] = increase_ns;
+    } else if (increase_ns > t->increases_ns[1]) {
+        t->increases_ns[1] = increase_ns;
+    }
 }
 
 static void trial_result(const struct trial *t, struct trial_result *out)
@@ -90,6 +120,7 @@ static void trial_result(const struct trial *t, struct trial_result *out)
         .away_ns = t->last.away_ns,
         .mean_ns = (uint64_t)(t->sum_d / t->judged),
         .gap_ns = t->gap_ns,
+        .stall_ns = stall_of(t),
         .paused = t->paused,
         .max_ns = (uint64_t)t->max_ns,
     };
@@ -126,6 +157,7 @@ bool trial_add(struct trial *t, const struct trial_packet *p, const struct sojou
 
         t->refused += p->refused ? passed : 0;
         t->runs += passed > 0 && !p->refused;
+        stall_add(t, p);
         if ((int64_t)(p->sent_ns - t->last.sent_ns) > (int64_t)t->gap_ns)
             t->gap_ns = p->sent_ns - t->last.sent_ns;
         t->last.number = p->number;

@@ -25,6 +25,18 @@
  * the one before: waits of packets that wait for the same thing are no independent samples
  * (Zwiers, von Storch: Taking serial correlation into account in tests of the mean, 1995).
  *
+ * Stalls. A path may stand still for a moment: a virtual switch loses its core, a radio link waits
+ * for its turn. Then one packet takes far longer than the one before it, and those behind it follow
+ * closely. While a queue grows, each packet takes a little longer than the last. So
+ *
+ *   stall = largest increase of delay from a packet to the next
+ *           - second largest - mean time from packet to packet,   at least 0
+ *
+ * is nearly all of a single stall, and nothing of a queue's growth, whether steady or in the steps
+ * of a receiver that looks at its port at intervals, or of a flow with few packets that comes
+ * behind a packet of another one. What the receiver's absence explains is no increase. A path that
+ * stalls often in a trial is a slow path. A trial lasts as long as it must beside its stall.
+ *
  * On a path that reorders, some packets of a trial are still under way when it ends. About as many
  * packets of the earlier grant were under way when it began, and arrive during it. The two cancel
  * (RFC 3550, appendix A.3: lost = numbers expected - packets received, whatever their numbers).
@@ -60,6 +72,7 @@ struct trial_result {
     uint64_t arrived_ns, sent_ns; /* from the first packet to the last */
     uint64_t gap_ns;              /* the longest time in it for which nothing was sent */
     bool paused;                  /* the sender had nothing to send for a part of the trial */
+    uint64_t stall_ns;            /* for so long the path stood still, as far as it shows */
     uint64_t away_ns; /* the last packet may have arrived so much earlier: the receiver was away */
     uint64_t late_ns; /* delay of a recent grant beyond the shortest round trip and the queue, while
                          CNTL were held for a thin return path */
@@ -80,8 +93,9 @@ struct trial {
     double sum_t, sum_tt, sum_d, sum_dd, sum_td; /* over sending times t and waits d */
     double sum_next, last_d; /* sum_next: of each wait times the one before it */
     bool open;
-    uint64_t gap_ns; /* the longest time for which nothing was sent */
-    bool paused;     /* the sender had nothing to send for a part of the trial */
+    uint64_t gap_ns;         /* the longest time for which nothing was sent */
+    bool paused;             /* the sender had nothing to send for a part of the trial */
+    int64_t increases_ns[2]; /* the two largest increases of delay from a packet to the next */
 };
 
 /* Another grant is in force: what was seen so far is dropped. */

@@ -20,7 +20,7 @@ namespace
 
 constexpr double kMs = 1e6, kS = 1e9, kM = 1e6;
 constexpr double kSettle = 200, kLook = 150; // in longest round trips
-constexpr uint32_t kWorlds = 6;
+constexpr uint32_t kWorlds = 12;
 
 double longest_ns(const DumbbellOptions &o)
 {

@@ -62,7 +62,7 @@ void Dumbbell::add_host(uint32_t i)
 
     if (opt.host_limits || opt.service_Bps > 0)
         down = text("delay %.0fns", opt.rtt_ns / 2);
-    down += loss_text(opt.loss, opt.loss_run);
+    down += opt.behind + loss_text(opt.loss, opt.loss_run);
     if (opt.later_bps > 0)
         down += text(" at %.0fns rate %.0fbit limit %.0fB", opt.changes_ns, opt.later_bps,
                      opt.queue_bytes);

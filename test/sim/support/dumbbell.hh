@@ -43,6 +43,7 @@ struct DumbbellOptions {
     double queue_bytes = 125000;
     double later_bps = 0; // the link's rate from changes_ns on; 0: it stays
     double changes_ns = 0;
+    std::string behind;  // elements behind the link, toward the receiver
     double loss = 0;     // share, behind the link
     double loss_run = 0; // mean run of losses (0: independent)
     double back_bps = 0; // of the return path, which has a queue of 100 packets; 0: no limit

@@ -41,6 +41,37 @@ TEST(PathrateAway, AnAbsenceLowersNothing)
     }
 }
 
+// Packets arrived in half of the time. In the other half the path stood still.
+TEST(PathrateAway, AStallOfThePathLowersNothing)
+{
+    for (bool stalled : {false, true}) {
+        for (uint64_t lost : {0, 1}) {
+            uint64_t rate;
+            pathrate p = settled(&rate);
+            trial_result t = steady(rate / 2, rate, p.target_ns + kMs / 10, lost);
+
+            t.stall_ns = stalled ? kSpan / 2 : 0;
+            update(&p, t, rate);
+            if (stalled && lost == 0)
+                EXPECT_GE(p.ceiling_Bps, rate - rate / 32);
+            else
+                EXPECT_LT(p.ceiling_Bps, rate * 6 / 10) << "what is lost leaves no queue";
+        }
+    }
+}
+
+// The receiver was away while the path stood still: these are not two times.
+TEST(PathrateAway, AStallAndAnAbsenceMayBeTheSame)
+{
+    uint64_t rate;
+    pathrate p = settled(&rate);
+    trial_result t = steady(rate / 4, rate, p.target_ns + kMs);
+
+    t.stall_ns = t.away_ns = kSpan / 2;
+    update(&p, t, rate);
+    EXPECT_LT(p.ceiling_Bps, rate * 6 / 10);
+}
+
 // A sender that uses little of its grant may meet a queue. That does not show the rate of the path.
 TEST(PathrateAway, AnIdleSenderIsNoSlowPath)
 {

@@ -18,7 +18,7 @@ extern "C" {
 namespace
 {
 
-constexpr uint64_t kUs = 1000;
+constexpr uint64_t kUs = 1000, kMs = 1000000;
 constexpr uint64_t kBytes = 1000;
 
 // Trials of a prompt sender, with a receiver that polls all the time unless told.
@@ -361,6 +361,88 @@ TEST(Trial, TheLongestTimeWithoutAPacketSent)
     EXPECT_EQ(w.results[0].gap_ns, 7 * kUs);
 }
 
+// A path that stands still delays one packet, and those behind it follow closely.
+TEST(TrialStall, IsTheTimeForWhichNothingMoved)
+{
+    Watch w;
+
+    w.min_ns = 60 * kUs;
+    for (uint64_t n = 1; w.results.empty() && n < 1000; n++)
+        w.add(n, n * kUs, std::max(n, uint64_t(300 * (n > 20))) * kUs);
+    ASSERT_EQ(w.results.size(), 1u);
+    // number 21 came 280 us after number 20, and was sent 1 us after it
+    EXPECT_NEAR((double)w.results[0].stall_ns, 279e3, 1e3);
+    EXPECT_GE(w.results[0].arrived_ns, 278 * kUs + 60 * kUs) << "it goes on beside the stall";
+}
+
+// A queue that grows delays each packet a little more, however often the receiver looks. Packets
+// that come out of order tell nothing.
+TEST(TrialStall, IsNoneWhileAQueueGrows)
+{
+    for (uint64_t poll : {1, 10}) {
+        Watch w;
+
+        w.min_ns = 100 * kUs;
+        for (uint64_t n = 1; w.results.empty() && n < 1000; n++)
+            w.add(n % 7 == 3 ? n - 2 : n, n * kUs, (n * 3 / poll + 1) * poll * kUs);
+        ASSERT_EQ(w.results.size(), 1u) << poll;
+        EXPECT_LE(w.results[0].stall_ns, 2 * kUs) << poll;
+    }
+}
+
+// The receiver was away from its port, and says so.
+TEST(TrialStall, IsNoneOfTheReceiver)
+{
+    for (bool told : {false, true}) {
+        Watch w;
+
+        for (uint64_t n = 1; w.results.empty() && n < 100; n++)
+            w.add(n, n * kUs, (n + (n > 4 ? 300 : 0)) * kUs, 0, kBytes, false,
+                  told && n == 5 ? 300 * kUs : 0);
+        ASSERT_EQ(w.results.size(), 1u);
+        EXPECT_EQ(w.results[0].stall_ns > 0, !told);
+    }
+}
+
+// Twice in a trial is how the path is.
+TEST(TrialStall, TwoAreASlowPath)
+{
+    Watch w;
+
+    w.min_ns = 300 * kUs;
+    for (uint64_t n = 1; w.results.empty() && n < 1000; n++)
+        w.add(n, n * kUs, (n + n / 50 * 100) * kUs);
+    ASSERT_EQ(w.results.size(), 1u);
+    EXPECT_EQ(w.results[0].stall_ns, 0u);
+    EXPECT_LT(w.results[0].arrived_ns, 500 * kUs);
+}
+
+// Where few packets are under way, one of them comes behind a packet of another flow, and the next
+// ones do, too.
+TEST(TrialStall, IsNoneBehindAPacketOfAnother)
+{
+    Watch w;
+
+    for (uint64_t n = 1; w.results.empty() && n < 100; n++)
+        w.add(n, n * kMs, (n + (n > 4)) * kMs);
+    ASSERT_EQ(w.results.size(), 1u);
+    EXPECT_EQ(w.results[0].stall_ns, 0u);
+}
+
+// The sender's clock went back. No stall is longer than the time between two arrivals.
+TEST(TrialStall, ATimeThatLiesIsNone)
+{
+    for (uint64_t sent : {uint64_t(0), UINT64_MAX, uint64_t(1) << 63}) {
+        Watch w;
+
+        for (uint64_t n = 1; n <= 40; n++)
+            w.add(n, n == 7 ? sent : n * kUs, n * kUs);
+        ASSERT_FALSE(w.results.empty());
+        for (const trial_result &r : w.results)
+            EXPECT_LE(r.stall_ns, kUs) << sent;
+    }
+}
+
 // Each pause of the receiver is longer than the last one. Only the final one makes the end
 // uncertain.
 TEST(Trial, AwayBeforeItsEnd)
@@ -384,9 +466,9 @@ TEST(Trial, AwayBeforeItsBegin)
         w.add(n, n * kUs, (n < 8 ? 20 + n / 4 : 30 + n) * kUs, 0, kBytes, false, n < 8 ? 15000 : 0);
     ASSERT_EQ(w.results.size(), 1u);
     EXPECT_EQ(w.results[0].away_ns, 0u);
-    // from number 3, read at 20 us, to number 20, read at 50 us
-    EXPECT_EQ(w.results[0].packets, 17u);
-    EXPECT_EQ(w.results[0].arrived_ns, (30 + 15) * kUs);
+    // from number 3, read at 20 us, to number 35, read at 65 us: 30 us, and 15 us of stall
+    EXPECT_EQ(w.results[0].packets, 32u);
+    EXPECT_EQ(w.results[0].arrived_ns, (45 + 15) * kUs);
 }
 
 // The first packet after a gap tells whether our port may have been full meanwhile.
@@ -433,7 +515,7 @@ struct Reordering {
 // that were sent 5 ms after the last trial ended.
 Reordering reorder(double loss, uint64_t seed)
 {
-    constexpr uint64_t kNumbers = 200000, kMs = 1000 * kUs;
+    constexpr uint64_t kNumbers = 200000;
     std::vector<std::pair<uint64_t, uint64_t>> arrivals; // time, number
     uint64_t mark = 0, trials = 0, lossy = 0, lost = 0, numbers = 0;
     rng g;
