@@ -53,7 +53,7 @@
 /* What a trial shows. */
 struct observation {
     double arrived_Bps, sent_Bps;
-    double came_Bps;  /* arrived_Bps over the time in which the host looked at its port */
+    double came_Bps;  /* arrived_Bps over the time in which neither path nor receiver stood still */
     double max_Bps;   /* upper bound of what the path carries */
     double packet_ns; /* time of a packet at the rate of arrival */
     double rtt_ns, turn_ns;
@@ -99,8 +99,8 @@ static struct observation trial_judge(const struct trial_result *t, double lossy
     double sent = (double)(t->packets + t->lost + t->refused + t->reordered);
     double all = bytes * sent / (double)t->packets;
     /* where packets get lost, no queue corrects a rate that is too high */
-    uint64_t stall_ns = t->lost > 0 ? 0 : t->stall_ns;
-    double away = min_of((double)(t->away_ns > stall_ns ? t->away_ns : stall_ns), span);
+    double stall = t->lost > 0 ? 0 : (double)t->stall_ns;
+    double still = min_of(max_of((double)t->away_ns, stall), span);
     struct observation o = {0};
 
     o.lossy = lossy_Bps > 0;
@@ -113,7 +113,7 @@ static struct observation trial_judge(const struct trial_result *t, double lossy
     o.turn_ns = span + answer_ns;
     o.used = o.sent_Bps >= (double)grant_Bps * 3 / 4;
     o.late = always_late(t, all, grant_Bps);
-    o.came_Bps = away < span ? o.arrived_Bps * span / (span - away) : PATHRATE_MAX_BPS;
+    o.came_Bps = still < span ? o.arrived_Bps * span / (span - still) : PATHRATE_MAX_BPS;
     o.max_Bps = o.used ? o.came_Bps : PATHRATE_MAX_BPS;
     /* the slope, shrunk as by Wiener's filter: by half if it is as large as its error */
     double growth = t->growth, power = growth * growth;

@@ -62,14 +62,22 @@ static void trial_begin(struct trial *t, const struct trial_packet *p)
     *t = (struct trial){.first = *p, .last = *p, .open = true, .min_ns = SOJOURN_NONE_NS};
 }
 
+/* a - b, or 0 if b is larger. */
+static uint64_t beyond(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static uint64_t span_of(const struct trial *t)
+{
+    return t->last.arrived_ns - t->first.arrived_ns;
+}
+
 /* The largest increase of delay from a packet to the next, less the second largest and the mean
  * time of a packet. */
 static uint64_t stall_of(const struct trial *t)
 {
-    uint64_t ns = (uint64_t)(t->increases_ns[0] - t->increases_ns[1]);
-    uint64_t mean_ns = (t->last.arrived_ns - t->first.arrived_ns) / (t->packets + 1);
-
-    return ns > mean_ns ? ns - mean_ns : 0;
+    return beyond(t->increases_ns[0] - t->increases_ns[1], span_of(t) / (t->packets + 1));
 }
 
 /* The time in which the path stalled does not count: a trial that ended with it would see little
@@ -77,25 +85,21 @@ static uint64_t stall_of(const struct trial *t)
 static bool trial_complete(const struct trial *t, uint64_t min_ns)
 {
     return t->judged >= TRIAL_JUDGED && t->bytes > 0 &&
-           t->last.number - t->first.number >= TRIAL_PACKETS &&
-           t->last.arrived_ns - t->first.arrived_ns >= min_ns + stall_of(t) &&
-           t->last.sent_ns > t->first.sent_ns;
+           t->last.number - t->first.number >= TRIAL_PACKETS && span_of(t) >= min_ns &&
+           span_of(t) - min_ns >= stall_of(t) && t->last.sent_ns > t->first.sent_ns;
 }
 
-/* The packet p came next in order. What the receiver's absence may have added is not the path's. */
-static void stall_add(struct trial *t, const struct trial_packet *p)
+/* The packet p came next in order, gap_ns after the one before it was sent. What the receiver's
+ * absence may have added is no increase of the path's delay. */
+static void stall_add(struct trial *t, const struct trial_packet *p, uint64_t gap_ns)
 {
-    int64_t arrived_ns = (int64_t)(p->arrived_ns - t->last.arrived_ns);
-    int64_t sent_ns = (int64_t)(p->sent_ns - t->last.sent_ns); /* a peer may say anything */
-    int64_t away_ns =
-        (int64_t)(p->away_ns < (uint64_t)arrived_ns ? p->away_ns : (uint64_t)arrived_ns);
-    int64_t increase_ns = arrived_ns - away_ns - (sent_ns > 0 ? sent_ns : 0);
+    uint64_t ns = beyond(beyond(p->arrived_ns - t->last.arrived_ns, p->away_ns), gap_ns);
 
-    if (increase_ns > t->increases_ns[0]) {
+    if (ns > t->increases_ns[0]) {
         t->increases_ns[1] = t->increases_ns[0];
-        t->increases_ns[0] = increase_ns;
-    } else if (increase_ns > t->increases_ns[1]) {
-        t->increases_ns[1] = increase_ns;
+        t->increases_ns[0] = ns;
+    } else if (ns > t->increases_ns[1]) {
+        t->increases_ns[1] = ns;
     }
 }
 
@@ -114,7 +118,7 @@ static void trial_result(const struct trial *t, struct trial_result *out)
         .runs = t->runs < lost - refused ? t->runs : lost - refused,
         .refused = refused,
         .reordered = reordered,
-        .arrived_ns = t->last.arrived_ns - t->first.arrived_ns + t->first.away_ns,
+        .arrived_ns = span_of(t) + t->first.away_ns,
         .sent_ns = t->last.sent_ns - t->first.sent_ns,
         .min_ns = (uint64_t)t->min_ns,
         .away_ns = t->last.away_ns,
@@ -154,12 +158,14 @@ bool trial_add(struct trial *t, const struct trial_packet *p, const struct sojou
     t->marked += p->marked;
     if (p->number > t->last.number) {
         uint64_t passed = p->number - t->last.number - 1;
+        int64_t since_ns = (int64_t)(p->sent_ns - t->last.sent_ns); /* a peer may say anything */
+        uint64_t gap_ns = since_ns > 0 ? (uint64_t)since_ns : 0;
 
         t->refused += p->refused ? passed : 0;
         t->runs += passed > 0 && !p->refused;
-        stall_add(t, p);
-        if ((int64_t)(p->sent_ns - t->last.sent_ns) > (int64_t)t->gap_ns)
-            t->gap_ns = p->sent_ns - t->last.sent_ns;
+        stall_add(t, p, gap_ns);
+        if (gap_ns > t->gap_ns)
+            t->gap_ns = gap_ns;
         t->last.number = p->number;
         t->last.sent_ns = p->sent_ns;
     }

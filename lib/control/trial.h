@@ -93,9 +93,9 @@ struct trial {
     double sum_t, sum_tt, sum_d, sum_dd, sum_td; /* over sending times t and waits d */
     double sum_next, last_d; /* sum_next: of each wait times the one before it */
     bool open;
-    uint64_t gap_ns;         /* the longest time for which nothing was sent */
-    bool paused;             /* the sender had nothing to send for a part of the trial */
-    int64_t increases_ns[2]; /* the two largest increases of delay from a packet to the next */
+    uint64_t gap_ns;          /* the longest time for which nothing was sent */
+    bool paused;              /* the sender had nothing to send for a part of the trial */
+    uint64_t increases_ns[2]; /* the two largest increases of delay from a packet to the next */
 };
 
 /* Another grant is in force: what was seen so far is dropped. */

@@ -6,8 +6,7 @@
 
 #include "../unit/base/draw.hh"
 #include "../unit/base/seed.h"
-#include "pair.hh"
-#include "dumbbell.hh"
+#include "path_use.hh"
 
 namespace
 {
@@ -28,30 +27,6 @@ DumbbellOptions lossy(rng *r)
     return o;
 }
 
-struct Seen {
-    double used; // share of rate_bps
-    double lost; // of the units that came
-};
-
-// What one sender makes of the path in look_rtts round trips and 200 ms, once it has settled.
-Seen drive(const DumbbellOptions &o, double rate_bps, double look_rtts)
-{
-    const Pools &pools = Pools::get();
-    Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
-    double look_ns = look_rtts * o.rtt_ns + 200 * kMs;
-
-    s.start(0);
-    s.run(100 * o.rtt_ns + 200 * kMs);
-    auto before = s.info(0);
-    s.run(look_ns);
-    auto after = s.info(0);
-    double used = static_cast<double>(after.rx_bytes - before.rx_bytes) * 8e9 / look_ns / rate_bps;
-
-    return {used * Dumbbell::kFrame / Dumbbell::kPayload,
-            static_cast<double>(after.rx_lost - before.rx_lost) /
-                static_cast<double>(after.rx_units - before.rx_units)};
-}
-
 } // namespace
 
 // Losses that do not depend on the rate slow no sender down, whether one packet is lost at a time
@@ -65,7 +40,7 @@ TEST(LossyPath, IsUsed)
     rng_init(&r, test_seed());
     for (uint32_t i = 0; i < kWorlds; i++) {
         DumbbellOptions o = lossy(&r);
-        double used = drive(o, o.rate_bps, 200).used;
+        double used = path_use(o, o.rate_bps, 200).used;
 
         std::printf("  %5.1f Mbit/s, %6.2f ms, %4.1f %% lost in runs of %4.1f: %5.1f %%\n",
                     o.rate_bps / kM, o.rtt_ns / kMs, 100 * o.loss, o.loss_run, 100 * used);
@@ -97,7 +72,7 @@ TEST(LossyPath, WhatIsTooMuchIsNotThePaths)
         } else {
             o.queue_bytes = 4 * Dumbbell::kFrame;
         }
-        Seen seen = drive(o, rate_bps, 400);
+        PathUse seen = path_use(o, rate_bps, 400);
 
         std::printf("  %5.1f Mbit/s, %6.2f ms, %-7s: %5.1f %% used, %4.1f %% of it dropped\n",
                     rate_bps / kM, o.rtt_ns / kMs, policed ? "policed" : "queue", 100 * seen.used,

@@ -5,30 +5,28 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <string>
 
+#include "../unit/app/file.h"
 #include "../unit/base/draw.hh"
 #include "../unit/base/seed.h"
-#include "pair.hh"
-#include "dumbbell.hh"
+#include "path_use.hh"
 
 namespace
 {
 
 constexpr double kMs = 1e6, kS = 1e9, kM = 1e6;
 constexpr uint32_t kWorlds = 12;
-constexpr double kTurns = 400; // round trips that are looked at
+constexpr double kTableMax = 65536; // of a distribution (path/law.h)
 
 // A table of waits: of so many packets, four wait for 1/4, 2/4, 3/4 and all of the longest stall.
-std::string table(uint32_t packets)
+std::string table(double packets)
 {
-    std::string name = testing::TempDir() + "path_stall." + std::to_string(packets) + ".dist";
-    std::ofstream out(name);
+    std::string text;
 
-    for (uint32_t i = 0; i < packets; i++)
-        out << (i < 4 ? 2048 * (i + 1) : 0) << '\n';
-    return name;
+    for (uint32_t i = 0; i < std::min(packets, kTableMax); i++)
+        text += std::to_string(i < 4 ? 2048 * (i + 1) : 0) + '\n';
+    return text;
 }
 
 } // namespace
@@ -49,18 +47,11 @@ TEST(PathStall, IsNoSlowLink)
         double stall_ns = draw(&r, 0.125, 3) * o.rtt_ns, apart = draw(&r, 2, 2);
 
         o.queue_bytes = packets * Dumbbell::kFrame;
+        File waits(table(4 * apart * packets));
         o.behind = " delay 0ns " + std::to_string(static_cast<uint64_t>(stall_ns)) +
-                   "ns distribution " + table(static_cast<uint32_t>(4 * apart * packets)) +
-                   " order";
+                   "ns distribution " + waits.path + " order";
         o.seed = rng_below(&r, 1000000);
-        Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
-
-        s.start(0);
-        s.run(100 * o.rtt_ns + 200 * kMs);
-        uint64_t before = s.info(0).rx_bytes;
-        s.run(kTurns * o.rtt_ns);
-        double bps = static_cast<double>(s.info(0).rx_bytes - before) * 8 / kTurns / o.rtt_ns * kS;
-        double used = bps / (o.rate_bps * Dumbbell::kPayload / Dumbbell::kFrame);
+        double used = path_use(o, o.rate_bps, 400).used;
 
         std::printf("  %6.1f Mbit/s, %5.1f ms, up to %5.1f ms of each %6.1f: %5.1f %% used\n",
                     o.rate_bps / kM, o.rtt_ns / kMs, stall_ns / kMs, apart * o.rtt_ns / kMs,
