@@ -73,11 +73,14 @@ static uint64_t span_of(const struct trial *t)
     return t->last.arrived_ns - t->first.arrived_ns;
 }
 
-/* The largest increase of delay from a packet to the next, less the second largest and the mean
- * time of a packet. */
+/* The sum of all stalls. */
 static uint64_t stall_of(const struct trial *t)
 {
-    return beyond(t->increases_ns[0] - t->increases_ns[1], span_of(t) / (t->packets + 1));
+    uint64_t sum = 0, none = t->increases_ns[TRIAL_STALLS] + span_of(t) / (t->packets + 1);
+
+    for (uint32_t i = 0; i < TRIAL_STALLS; i++)
+        sum += beyond(t->increases_ns[i], none);
+    return sum;
 }
 
 /* The time in which the path stalled does not count: a trial that ended with it would see little
@@ -95,11 +98,13 @@ static void stall_add(struct trial *t, const struct trial_packet *p, uint64_t ga
 {
     uint64_t ns = beyond(beyond(p->arrived_ns - t->last.arrived_ns, p->away_ns), gap_ns);
 
-    if (ns > t->increases_ns[0]) {
-        t->increases_ns[1] = t->increases_ns[0];
-        t->increases_ns[0] = ns;
-    } else if (ns > t->increases_ns[1]) {
-        t->increases_ns[1] = ns;
+    for (uint32_t i = 0; i <= TRIAL_STALLS; i++) {
+        if (ns <= t->increases_ns[i])
+            continue;
+        uint64_t smaller = t->increases_ns[i];
+
+        t->increases_ns[i] = ns;
+        ns = smaller;
     }
 }
 

@@ -29,13 +29,13 @@
  * for its turn. Then one packet takes far longer than the one before it, and those behind it follow
  * closely. While a queue grows, each packet takes a little longer than the last. So
  *
- *   stall = largest increase of delay from a packet to the next
- *           - second largest - mean time from packet to packet,   at least 0
+ *   stall_i = i-th largest increase of delay from a packet to the next
+ *             - third largest - mean time from packet to packet,   at least 0,   i = 1, 2
  *
- * is nearly all of a single stall, and nothing of a queue's growth, whether steady or in the steps
- * of a receiver that looks at its port at intervals, or of a flow with few packets that comes
+ * is nearly all of each of two stalls, and nothing of a queue's growth, whether steady or in the
+ * steps of a receiver that looks at its port at intervals, or of a flow with few packets that comes
  * behind a packet of another one. What the receiver's absence explains is no increase. A path that
- * stalls often in a trial is a slow path. A trial lasts as long as it must beside its stall.
+ * stalls more often in a trial is a slow path. A trial lasts as long as it must beside its stalls.
  *
  * On a path that reorders, some packets of a trial are still under way when it ends. About as many
  * packets of the earlier grant were under way when it began, and arrive during it. The two cancel
@@ -51,6 +51,7 @@
 
 #define TRIAL_PACKETS 8u /* at least so many in a trial, and not all of them empty */
 #define TRIAL_JUDGED  4u /* of so many packets, at least, the waits must be known */
+#define TRIAL_STALLS  2u /* at most so many are seen: most packets must tell the rate */
 
 struct trial_packet {
     uint64_t number; /* as the sender counts packets */
@@ -93,9 +94,10 @@ struct trial {
     double sum_t, sum_tt, sum_d, sum_dd, sum_td; /* over sending times t and waits d */
     double sum_next, last_d; /* sum_next: of each wait times the one before it */
     bool open;
-    uint64_t gap_ns;          /* the longest time for which nothing was sent */
-    bool paused;              /* the sender had nothing to send for a part of the trial */
-    uint64_t increases_ns[2]; /* the two largest increases of delay from a packet to the next */
+    uint64_t gap_ns; /* the longest time for which nothing was sent */
+    bool paused;     /* the sender had nothing to send for a part of the trial */
+    /* the largest increases of delay from a packet to the next, the largest first */
+    uint64_t increases_ns[TRIAL_STALLS + 1];
 };
 
 /* Another grant is in force: what was seen so far is dropped. */
