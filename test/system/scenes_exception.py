@@ -17,6 +17,7 @@ from .harness import Context, TestbedError, perf, scene, sh
 from testbed import net
 from testbed.baselines import IPERF_PORT
 from testbed.daemon import Daemon, Port, af_packet, memif
+from testbed.load import Load, load_process
 from testbed.pair import ADDR6_B, ADDR_B, pair_cpus, station
 from testbed.process import Testbed, until, wait_listening
 
@@ -155,6 +156,27 @@ def ping_kernels(testbed: Testbed, context: Context) -> None:
     perf(b, a, ADDR_B, "-n", "1M")
     for daemon in (a, b):
         daemon.stop()
+
+
+@scene("exception port: another program behind a memif takes the kernel's place", company=True)
+def instead_of_the_kernel(testbed: Testbed, context: Context) -> None:
+    """The frames of a sluice-load go through the daemon in both directions."""
+    outside, inside = testbed.path("outside.sock"), testbed.path("inside.sock")
+    port = memif(outside, "server")
+    port.keys = {**station(1), "exception": memif(inside, "server", number=1).vdev}
+    (worker, control), (cpu, _) = pair_cpus()
+    daemon = Daemon(testbed, context.build, "a", [port], [worker], control).start()
+    load = Load(load_process(testbed, context.build, "load",
+                             [memif(outside, "client").vdev, memif(inside, "client", number=1).vdev], [cpu],
+                             ["--interactive", "--both", "--packets", 1024]))
+    mac = daemon.show("ports")[0]["mac"]
+    got = load.window(size=60, rate="1000pps", seconds=0.5, wait=1, dst_mac=mac)
+    if min(got["sent"], got["received"]) < 900 or got["lost"] or got["refused"]:
+        raise TestbedError(f"of 500 frames in each direction, not all came: {got}")
+    kernel = nothing_lost(daemon, 0)
+    if min(kernel["to_kernel_frames"], kernel["from_kernel_frames"]) < 450:
+        raise TestbedError(f"fewer than 450 frames in one direction: {kernel}")
+    daemon.stop()
 
 
 SEND_VLAN = """

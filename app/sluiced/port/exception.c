@@ -82,6 +82,12 @@ static int pools_make(struct exception *x, const struct port *p, char *err, size
     return 0;
 }
 
+/* A memif has neither an MTU nor an address that anybody sees: those of its other end count. */
+static int unless_not_supported(int rc)
+{
+    return rc == -ENOTSUP ? 0 : rc;
+}
+
 /* Uses no offloads: the kernel gives whole frames with their checksums, and takes frames as the
  * port received them. */
 static int device_start(struct exception *x, const struct port *p)
@@ -97,14 +103,14 @@ static int device_start(struct exception *x, const struct port *p)
     if (rc == 0)
         rc = rte_eth_dev_adjust_nb_rx_tx_desc(x->id, &rx, &tx);
     if (rc == 0 || rc == -ENOTSUP)
-        rc = rte_eth_dev_set_mtu(x->id, (uint16_t)p->cfg->mtu_bytes);
+        rc = unless_not_supported(rte_eth_dev_set_mtu(x->id, (uint16_t)p->cfg->mtu_bytes));
     for (uint16_t q = 0; rc == 0 && q < x->queues; q++) {
         rc = rte_eth_rx_queue_setup(x->id, q, rx, (unsigned int)p->socket, NULL, x->pools[q]);
         if (rc == 0)
             rc = rte_eth_tx_queue_setup(x->id, q, tx, (unsigned int)p->socket, NULL);
     }
     if (rc == 0)
-        rc = rte_eth_dev_default_mac_addr_set(x->id, &mac);
+        rc = unless_not_supported(rte_eth_dev_default_mac_addr_set(x->id, &mac));
     if (rc == 0)
         rc = rte_eth_dev_start(x->id);
     x->started = rc == 0;
