@@ -278,7 +278,7 @@ def run_change(movers: Movers, change: mover_sync.Change, args: argparse.Namespa
     # Of a tree, most bytes are about files that have not changed. That is no question of differences, and has no bar.
     results.windows(DELTA_BYTES.format(change.name), [float(n) for n in link_bytes[OURS]], "B",
                     [float(n) for n in link_bytes[RSYNC]],
-                    Bar(DELTA_BYTES_BAR, at_most=True, windows_min=RUNS_MIN) if change.large else None)
+                    Bar(DELTA_BYTES_BAR if change.large else None, at_most=True, windows_min=RUNS_MIN))
     for name in os.listdir(movers.folder):
         _remove(os.path.join(movers.folder, name))
 
