@@ -6,10 +6,13 @@ kernel only through its daemon:
 
   kernel A [tap] = daemon A = [sla] veth [slb] = daemon B = [tap] kernel B
 """
+import concurrent.futures
 import json
 import re
+import signal
 import statistics
 import sys
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -160,14 +163,14 @@ def ping_kernels(testbed: Testbed, context: Context) -> None:
 
 @scene("exception port: another program behind a memif takes the kernel's place", company=True)
 def instead_of_the_kernel(testbed: Testbed, context: Context) -> None:
-    """The frames of a sluice-load go through the daemon in both directions."""
+    """The frames of a sluice-load go through the daemon in both directions, also those that came while it stood still."""
     outside, inside = testbed.path("outside.sock"), testbed.path("inside.sock")
-    port = memif(outside, "server")
-    port.keys = {**station(1), "exception": memif(inside, "server", number=1).vdev}
+    port = memif(outside, "server", rsize=10)
+    port.keys = {**station(1), "exception": memif(inside, "server", rsize=10, number=1).vdev}
     (worker, control), (cpu, _) = pair_cpus()
     daemon = Daemon(testbed, context.build, "a", [port], [worker], control).start()
     load = Load(load_process(testbed, context.build, "load",
-                             [memif(outside, "client").vdev, memif(inside, "client", number=1).vdev], [cpu],
+                             [memif(outside, "client", rsize=10).vdev, memif(inside, "client", rsize=10, number=1).vdev], [cpu],
                              ["--interactive", "--both", "--packets", 1024]))
     mac = daemon.show("ports")[0]["mac"]
     got = load.window(size=60, rate="1000pps", seconds=0.5, wait=1, dst_mac=mac)
@@ -176,6 +179,15 @@ def instead_of_the_kernel(testbed: Testbed, context: Context) -> None:
     kernel = nothing_lost(daemon, 0)
     if min(kernel["to_kernel_frames"], kernel["from_kernel_frames"]) < 450:
         raise TestbedError(f"fewer than 450 frames in one direction: {kernel}")
+    daemon.process.signal(signal.SIGSTOP)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        window = pool.submit(load.window, size=60, rate="5000pps", seconds=0.16, wait=2, dst_mac=mac)
+        time.sleep(0.5)
+        daemon.process.signal(signal.SIGCONT)
+        got = window.result()
+    if got["lost"] or min(got["sent"], got["received"]) < 1500:
+        raise TestbedError(f"of 800 frames in each direction, which came while the daemon stood still, not all left: {got}")
+    nothing_lost(daemon, 0)
     daemon.stop()
 
 

@@ -169,6 +169,7 @@ void exception_queue_init(struct exception_queue *e, const struct exception *x, 
     e->port_id = x->id;
     e->queue = queue;
     e->gap_cycles = hz / 1000000 * EXCEPTION_GAP_US;
+    e->idle_cycles = hz / 1000000 * EXCEPTION_IDLE_US;
 }
 
 void exception_drain(struct exception_queue *e)
@@ -234,17 +235,13 @@ static void sum_complete(struct exception_queue *e, struct rte_mbuf *m)
     counter_add(&e->counters.to_kernel_summed, 1);
 }
 
-uint32_t exception_give(struct exception_queue *e, bool busy)
+/* Gives the kernel n waiting frames, at most EXCEPTION_BURST. */
+static void give_burst(struct exception_queue *e, uint32_t n)
 {
     struct rte_mbuf *m[EXCEPTION_BURST];
-    uint32_t n = RTE_MIN(e->n, (uint32_t)EXCEPTION_BURST), done = 0;
-    uint64_t began, bytes = 0;
+    uint32_t done = 0;
+    uint64_t bytes = 0;
 
-    if (n == 0)
-        return 0;
-    began = clock_now();
-    if (busy && began < e->give_due)
-        return 0;
     for (uint32_t i = 0; i < n; i++) {
         m[i] = e->waiting[(e->first + i) % EXCEPTION_WAIT];
         sum_complete(e, m[i]);
@@ -266,6 +263,24 @@ uint32_t exception_give(struct exception_queue *e, bool busy)
     }
     counter_add(&e->counters.to_kernel_frames, done);
     counter_add(&e->counters.to_kernel_bytes, bytes);
+}
+
+uint32_t exception_give(struct exception_queue *e, bool busy)
+{
+    uint64_t began;
+    uint32_t n, left;
+
+    if (e->n == 0 && !busy)
+        return 0;
+    began = clock_now();
+    if (busy)
+        e->busy_at = began;
+    if (e->n == 0 || (busy && began < e->give_due))
+        return 0;
+    n = began - e->busy_at > e->idle_cycles ? PORT_BURST : EXCEPTION_BURST;
+    n = RTE_MIN(n, e->n);
+    for (left = n; left > 0; left -= RTE_MIN(left, (uint32_t)EXCEPTION_BURST))
+        give_burst(e, RTE_MIN(left, (uint32_t)EXCEPTION_BURST));
     e->give_due = next_due(e, began, n);
     return n;
 }

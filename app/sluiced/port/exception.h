@@ -8,7 +8,9 @@
  * Invariants: frames for the kernel wait in waiting[first .. first + n), modulo EXCEPTION_WAIT, and
  * leave in that order. While a queue has work of Sluice's, its worker spends at most one part in
  * EXCEPTION_PART of its time on each direction, and takes at most EXCEPTION_BURST frames at a time:
- * each frame costs a system call, and pacing must not wait for many.
+ * each frame costs a system call, and pacing must not wait for many. A worker that has had no such
+ * work for EXCEPTION_IDLE_US gives as many frames at a time as it reads from the port: what arrived
+ * while it had lost its core would else be too much for waiting[].
  */
 #ifndef SLUICED_EXCEPTION_H
 #define SLUICED_EXCEPTION_H
@@ -22,9 +24,10 @@
 
 #include "sluiced/port/port.h"
 
-#define EXCEPTION_BURST  4
-#define EXCEPTION_PART   16
-#define EXCEPTION_GAP_US 20 /* between two polls of a device that had no frame */
+#define EXCEPTION_BURST   4
+#define EXCEPTION_PART    16
+#define EXCEPTION_GAP_US  20 /* between two polls of a device that had no frame */
+#define EXCEPTION_IDLE_US 1000
 
 /* The device of one port; owned by control. */
 struct exception {
@@ -48,6 +51,8 @@ struct exception_queue {
     bool on;
     uint16_t port_id, queue;
     uint64_t gap_cycles;
+    uint64_t idle_cycles;
+    uint64_t busy_at;            /* TSC: when the worker last had work of Sluice's */
     uint64_t give_due, take_due; /* TSC: earliest next run; give_due: only beside other work */
     uint32_t first, n;
     struct rte_mbuf *waiting[EXCEPTION_WAIT];
@@ -70,8 +75,8 @@ void exception_free(struct exception *x);
 
 /* Takes ownership of n frames for the kernel. */
 void exception_put(struct exception_queue *e, struct rte_mbuf **m, uint32_t n);
-/* Gives the kernel at most EXCEPTION_BURST of the waiting frames; busy: this worker has other work.
- * Returns how many it took off the queue. */
+/* Gives the kernel at most EXCEPTION_BURST of the waiting frames, or PORT_BURST if the worker is
+ * idle; busy: this worker has other work. Returns how many it took off the queue. */
 uint32_t exception_give(struct exception_queue *e, bool busy);
 /* Takes at most EXCEPTION_BURST frames that the kernel sends. The caller owns them. */
 uint16_t exception_take(struct exception_queue *e, struct rte_mbuf **m, bool busy);

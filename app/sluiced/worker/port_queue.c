@@ -290,6 +290,7 @@ static uint32_t port_queue_transmit(struct port_queue *q, bool busy, uint64_t no
 uint32_t port_queue_run(struct port_queue *q, uint64_t now)
 {
     uint32_t did = q->cable != NULL && port_queue_active(q) ? cable_run(q->cable) : 0, events;
+    bool busy;
 
     did += port_queue_receive(q, &now);
     did += port_queue_exchange_foreign(q, now);
@@ -297,8 +298,11 @@ uint32_t port_queue_run(struct port_queue *q, uint64_t now)
     if (events > 0)
         counter_add(&q->counters.client_events, events);
     did += events;
-    did += port_queue_transmit(q, did > 0, did > 0 ? clock_now() : now); /* packets' timestamps */
-    return q->exception.on ? did + exception_give(&q->exception, did > 0) : did;
+    busy = did > 0;
+    did += port_queue_transmit(q, busy, busy ? clock_now() : now); /* packets' timestamps */
+    if (!q->exception.on)
+        return did;
+    return did + exception_give(&q->exception, busy || q->kept_own > 0); /* not: the kernel's */
 }
 
 uint64_t port_queue_next(const struct port_queue *q, uint64_t now)
