@@ -7,7 +7,7 @@
 -- A line that it cannot use is answered by {"error": "..."}.
 --
 -- SLUICE_PKTGEN_IN and SLUICE_PKTGEN_OUT name the two pipes; SLUICE_PKTGEN_TX and SLUICE_PKTGEN_RX the
--- ports (0 and 0: the device echoes).
+-- ports (0 and 0: the device echoes). SLUICE_PKTGEN_DST_MAC is where frames go, for a device that looks at it.
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 local P = dofile(here .. "sluice_pktgen.lua")
@@ -44,6 +44,8 @@ P.main(out, function()
     local input = assert(io.open(assert(os.getenv("SLUICE_PKTGEN_IN"), "SLUICE_PKTGEN_IN is not set"), "r"))
     P.open(tx, rx)
     pktgen.set_proto(tx, "udp")
+    local mac = P.setting("SLUICE_PKTGEN_DST_MAC", "")
+    if mac ~= "" then pktgen.set_mac(tx, "dst", mac) end
     say(string.format('{"ready": true, "version": "%s", "link_bps": %.0f}', pktgen.info.Pktgen_Version, P.link_bps(tx)))
     for line in input:lines() do
         local ok, result = pcall(function()

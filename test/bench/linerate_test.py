@@ -67,10 +67,10 @@ class Generators(unittest.TestCase):
         self.assertIn("too noisy", self.judged(1.0, noise=0.2).values())
 
     def test_what_each_drives(self) -> None:
-        paths = list(linerate.PATHS)
-        self.assertEqual(linerate.wanted(paths, linerate.SLUICE_LOAD), [TESTPMD, *paths])
-        self.assertNotIn(EACH, linerate.wanted(paths, linerate.PKTGEN))
-        self.assertEqual(linerate.wanted(paths, linerate.BOTH)[-2:], [x + linerate.BY_PKTGEN for x in (TESTPMD, WIRE)])
+        names = list(linerate.DEVICES)
+        self.assertEqual(linerate.wanted(names, linerate.SLUICE_LOAD), [TESTPMD, *names])
+        self.assertNotIn(EACH, linerate.wanted(names, linerate.PKTGEN))
+        self.assertEqual(linerate.wanted(names, linerate.BOTH)[-2:], [x + linerate.BY_PKTGEN for x in (TESTPMD, WIRE)])
 
 
 class Verdicts(unittest.TestCase):
@@ -78,7 +78,9 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(status(GOOD).status(), HOLDS)
 
     def test_each_bar_can_be_missed(self) -> None:
+        self.assertEqual(linerate.bars([(linerate.DAEMON, 64)]), {(linerate.DAEMON, 64): None})
         for key, bar in linerate.bars(KEYS).items():
+            assert bar is not None, key
             results = status({**GOOD, key: bar - 0.05})
             self.assertEqual(results.status(), MISSED, key)
             self.assertEqual([r["name"] for r in results.rows if r["verdict"] == "missed"],
@@ -135,8 +137,8 @@ class Verdicts(unittest.TestCase):
 class MadeGenerator:
     """Offers these parts of the load, one after the other, and receives all of it but `lost`."""
 
-    def __init__(self, parts: Sequence[float], lost: int = 0) -> None:
-        self.parts, self.lost, self.warmed = list(parts), lost, 0
+    def __init__(self, parts: Sequence[float], lost: int = 0, link_bps: float | None = None) -> None:
+        self.parts, self.lost, self.warmed, self.link_bps = list(parts), lost, 0, link_bps
 
     def warm(self, _profile: Profile, _load_fps: float, _seconds: float, _linger_s: float) -> None:
         self.warmed += 1
@@ -209,6 +211,13 @@ class Counts(unittest.TestCase):
         self.assertEqual({key: (d.profile.frame_bytes, d.profile.flows) for key, d in devices.items()}[EACH, 64], (60, 1000))
 
 
+    def test_no_load_is_above_the_generators_link(self) -> None:
+        self.assertEqual(linerate.limits_of(device(MadeGenerator([]))), LIMITS)
+        limits = linerate.limits_of(device(MadeGenerator([], link_bps=84e6)))  # 64 bytes are 84 on the line
+        self.assertEqual((limits.min_fps, limits.max_fps), (LIMITS.min_fps, 125e3))
+        self.assertEqual(linerate.limits_of(device(MadeGenerator([], link_bps=1e12))), LIMITS)
+
+
 # What sluice-emu's console said.
 STATS = """\
 forward, net_null0 to net_null1: loss 0.1% rate 1gbit limit 1000 delay 100ms loss 1%
@@ -250,10 +259,11 @@ class Options(unittest.TestCase):
         self.assertEqual(linerate.sizes_of("all"), list(linerate.SIZES))
 
     def test_wrong(self) -> None:
-        for words in (["--repeat", "0"], ["--trial", "0.001"], ["--soak", "-1"], ["--only", "wires"]):
+        for words in (["--repeat", "0"], ["--trial", "0.001"], ["--soak", "-1"], ["--only", "wires"],
+                      ["--sizes", "2000"]):
             with self.subTest(words), self.assertRaisesRegex(TestbedError, words[0]):
                 linerate.check_options(self.options(*words))
-        for text in ("", "60", "64,x", "9000"):
+        for text in ("", "60", "64,x", "9300"):
             with self.subTest(text), self.assertRaisesRegex(TestbedError, "--sizes"):
                 linerate.sizes_of(text)
 

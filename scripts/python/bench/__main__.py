@@ -43,7 +43,7 @@ BENCHES: dict[str, tuple[Bench, int, str]] = {
     "shares": (shares, 1800, "shares of four senders into one daemon, while one of them pauses"),
     "paths": (paths, 0, "60 paths of unknown properties, with one flow and with two, in virtual time"),
     "roads": (roads, 0, "roads drawn at random, in virtual time, with bars that follow from each road"),
-    "linerate": (linerate, 6200, "NDR and PDR of the path emulator on one core, against testpmd"),
+    "linerate": (linerate, 6200, "NDR and PDR of the path emulator and the daemon on one core, against testpmd"),
     "known": (known, 0, "the throughput search on devices whose throughput is known, in virtual time"),
     "beside": (beside, 1800, "a link of unknown rate and delay: alone, and beside one TCP cubic"),
     "rivals": (rivals, 1800, "beside iperf3, rsync, scp, rclone, uftp and quinn on nine paths, as a page"),

@@ -30,7 +30,7 @@ from testbed.load import Load, load_process
 from testbed.pair import pair_cpus
 from testbed.process import Process, Testbed, TestbedError
 
-RING = "rsize=9,bsize=2048"
+RINGS = forwarder.Rings(9, 2048)
 DELAY = "1ms"
 IN_FLIGHT = 1_000_000
 ROOM = 600_000
@@ -67,7 +67,7 @@ class Forwarder:
 
     def __init__(self, testbed: Testbed, args: argparse.Namespace, tag: str, process: Process,
                  settle_s: float = WARM_S) -> None:
-        vdevs = forwarder.vdevs(testbed, "client", tag, RING)
+        vdevs = forwarder.vdevs(testbed, "client", tag, RINGS)
         self.load = Load(load_process(testbed, args_build(args), f"load-{tag}", vdevs, [pair_cpus()[1][0]],
                                       ["--interactive", "--count", "--wait", "0"]))
         self.process = process
@@ -92,14 +92,14 @@ class Forwarder:
 
 
 def _testpmd(testbed: Testbed, args: argparse.Namespace) -> Forwarder:
-    process = forwarder.testpmd(testbed, args_build(args), TESTPMD, RING)
+    process = forwarder.testpmd(testbed, args_build(args), TESTPMD, RINGS)
     return Forwarder(testbed, args, TESTPMD, process)
 
 
 def _box(testbed: Testbed, args: argparse.Namespace, tag: str, spec: str, packets: int = 4096,
          settle_s: float = WARM_S) -> tuple[Box, Forwarder]:
     reports = ("--interval", f"{REPORT_S * 1e3:g}ms") if tag != WIRE else ()
-    box = forwarder.box(testbed, args_build(args), spec, tag, RING, packets, reports)
+    box = forwarder.box(testbed, args_build(args), spec, tag, RINGS, packets, reports)
     return box, Forwarder(testbed, args, tag, box.process, settle_s)
 
 

@@ -40,6 +40,10 @@ class Offer:
 
 
 class Generator(Protocol):
+    @property
+    def link_bps(self) -> float | None:
+        """No load may be above the line rate of this link; None: any may be asked for."""
+
     def warm(self, profile: Profile, load_fps: float, seconds: float, linger_s: float) -> None:
         """Sends at this load, and then receives until nothing comes for linger_s, without counting."""
 
@@ -49,10 +53,11 @@ class Generator(Protocol):
 
 class Load:
     """sluice-load on the second CPU of pair_cpus(), as the client of a forwarder's memifs."""
+    link_bps: float | None = None
 
-    def __init__(self, testbed: Testbed, build: Build, tag: str, ring: str) -> None:
-        self.process = sluice_load.load_process(testbed, build, f"load-{tag}", forwarder.vdevs(testbed, "client", tag, ring),
-                                    [pair_cpus()[1][0]], ["--interactive"])
+    def __init__(self, testbed: Testbed, build: Build, tag: str, rings: forwarder.Rings) -> None:
+        self.process = sluice_load.load_process(testbed, build, f"load-{tag}", forwarder.vdevs(testbed, "client", tag, rings),
+                                    [pair_cpus()[1][0]], ["--interactive", "--mtu", rings.mtu])
         self.load = sluice_load.Load(self.process)
 
     def _window(self, profile: Profile, load_fps: float, seconds: float, linger_s: float) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""NDR and PDR (RFC 9971) of the path emulator on one core, against testpmd's io forwarding (doc/linerate.md).
+"""NDR and PDR (RFC 9971) of the path emulator and the daemon on one core, against testpmd's io forwarding
+(doc/linerate.md).
 
 All forwarders are started at the beginning, each with a generator of its own, and are stopped outside of their trials.
 In each round all of them are searched together: their trials take turns, so that a slow moment of the machine is a
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from . import forwarder, paired, pktgen, search
+from .forwarder import Rings
 from .generator import Generator, Load, Profile
 from .paired import Bar
 from .pktgen import TRIAL_MIN_S as PKTGEN_TRIAL_MIN_S
@@ -25,18 +27,23 @@ from testbed.daemon import Build
 from testbed.process import Testbed, TestbedError
 from testbed.table import print_table
 
-RING = "rsize=11,bsize=2048"
+RSIZE = 11
 TESTPMD, WIRE, IMPAIRED, JITTER, EACH = "testpmd io", "wire", "delay, loss, rate", "jitter", "1000 flows"
+DAEMON = "sluiced, exception port"
 # How many packets each path holds: 100 ms, or what the jitter has under way, at more than testpmd's rate.
 PATHS = {WIRE: ("", 4096), IMPAIRED: ("loss 0.1% rate 100gbit limit 100000 delay 100ms", 1_000_000),
          JITTER: ("delay 5ms 2ms", 100_000), EACH: ("each flow max 1000 ( rate 1gbit limit 100 ) delay 1ms", 50_000)}
+DEVICES = (*PATHS, DAEMON)  # besides testpmd
+EACH_SIZE = (TESTPMD, WIRE, DAEMON)  # have searches for each size of frames, the others only for the smallest
 SLUICE_LOAD, PKTGEN, BOTH = "sluice-load", "pktgen", "both"
 BY_PKTGEN = ", by Pktgen"  # behind the name of a device that has both generators
 GENERATORS_APART = 0.03    # the NDRs that two generators find
 LINGER_S = {IMPAIRED: 0.15, JITTER: 0.04, EACH: 0.03}  # from the last frame to the trial's end
 LINGER_MIN_S = 0.02
 SIZE_SMALL, SIZE_LARGE = 64, 1518
-SIZES = (64, 128, 256, 512, 1024, 1280, 1518)  # RFC 2544, 9.1
+SIZES = (64, 128, 256, 512, 1024, 1280, SIZE_LARGE, 9000)  # RFC 2544, 9.1, and a jumbo frame
+SIZE_MAX = forwarder.BUFFER_LARGE
+LINE_BYTES = 20  # preamble and gap of a frame
 WIRE_BAR, IMPAIRED_BAR, JITTER_BAR, EACH_BAR = 0.9, 0.6, 0.5, 0.5
 SPREAD_MAX = 3.0  # %
 REPEAT = 10
@@ -64,7 +71,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trial", type=float, default=TRIAL_S, metavar="SECONDS",
                         help=f"length of a trial, {TRIAL_MIN_S:g} to {TRIAL_MAX_S:g}; RFC 2544 wants 60")
     parser.add_argument("--sizes", default=f"{SIZE_SMALL},{SIZE_LARGE}", metavar="N,...|all",
-                        help="frame sizes in bytes, with CRC; all: those of RFC 2544, section 9.1")
+                        help="frame sizes in bytes, with CRC; all: those of RFC 2544, section 9.1, and 9000")
     parser.add_argument("--only", default="", metavar="TEXT", help="the devices whose names contain this, and testpmd")
     parser.add_argument("--generator", choices=[SLUICE_LOAD, PKTGEN, BOTH], default=SLUICE_LOAD,
                         help="what sends and counts (default: %(default)s; doc/pktgen.md says where Pktgen comes from); "
@@ -81,8 +88,8 @@ def sizes_of(text: str) -> list[int]:
         sizes = sorted({int(word) for word in text.split(",")})
     except ValueError:
         sizes = []
-    if not sizes or not all(SIZE_SMALL <= size <= 2048 for size in sizes):
-        raise TestbedError(f"--sizes {text}: write sizes of {SIZE_SMALL} to 2048 bytes, such as 64,1518, or all")
+    if not sizes or not all(SIZE_SMALL <= size <= SIZE_MAX for size in sizes):
+        raise TestbedError(f"--sizes {text}: write sizes of {SIZE_SMALL} to {SIZE_MAX} bytes, such as 64,1518, or all")
     return sizes
 
 
@@ -96,10 +103,15 @@ def check_options(args: argparse.Namespace) -> None:
                            f"{PKTGEN_TRIAL_MIN_S:g} or more")
     if args.generator != SLUICE_LOAD and pktgen.program() is None:
         raise TestbedError("--generator: there is no pktgen; set PKTGEN to its path (doc/pktgen.md)")
+    if args.generator != SLUICE_LOAD and sizes_of(args.sizes)[-1] > SIZE_LARGE:
+        raise TestbedError(f"--sizes {args.sizes}: Pktgen is driven with up to {SIZE_LARGE} bytes; leave the others out, or "
+                           "use sluice-load")
+    if sizes_of(args.sizes)[0] > SIZE_LARGE and any(args.only in name for name in DEVICES if name not in EACH_SIZE):
+        raise TestbedError(f"--sizes {args.sizes}: paths that hold many packets want a short frame, too, or --only {WIRE}")
     if args.soak < 0:
         raise TestbedError(f"--soak {args.soak:g}: write a time above 0, or leave it out")
-    if not any(args.only in name for name in PATHS):
-        raise TestbedError(f"--only {args.only}: no device has this in its name; there are {', '.join(PATHS)}")
+    if not any(args.only in name for name in DEVICES):
+        raise TestbedError(f"--only {args.only}: no device has this in its name; there are {'; '.join(DEVICES)}")
 
 
 def goals(trial_s: float) -> list[Goal]:
@@ -156,51 +168,64 @@ class ForwarderDevice:
         return trial, offer.received - offer.offered
 
 
+def limits_of(device: ForwarderDevice) -> Limits:
+    """Pktgen refuses a load above what its port's link carries, and memif calls itself a link of 100 Gbit/s."""
+    link_bps = device.forwarder.generator.link_bps
+    if link_bps is None:
+        return LIMITS
+    return dataclasses.replace(LIMITS, max_fps=min(LIMITS.max_fps, link_bps / 8 / (device.profile.size + LINE_BYTES)))
+
+
 def wanted(names: Sequence[str], generator: str) -> list[str]:
-    """testpmd and these paths, as far as the generator has traffic for them, and perhaps again by Pktgen."""
+    """testpmd and these devices, as far as the generator has traffic for them, and perhaps again by Pktgen."""
     if generator == PKTGEN:
         return [TESTPMD, *(name for name in names if name != EACH)]  # it is driven with one flow
     twice = [name + BY_PKTGEN for name in (TESTPMD, *names) if name in (TESTPMD, WIRE)]
     return [TESTPMD, *names, *(twice if generator == BOTH else [])]
 
 
-def forwarders(testbed: Testbed, build: Build, names: Sequence[str], generator: str) -> dict[str, Forwarder]:
+def forwarders(testbed: Testbed, build: Build, names: Sequence[str], generator: str,
+               sizes: Sequence[int]) -> dict[str, Forwarder]:
     """Starts them, each with a generator."""
     found = {}
     for name in wanted(names, generator):
         tag = name.replace(",", "").replace(" ", "-")
         told = None
         device = name.removesuffix(BY_PKTGEN)
+        rings = Rings(RSIZE, sizes[-1] if device in EACH_SIZE else sizes[0])
         if device == TESTPMD:
-            process = forwarder.testpmd(testbed, build, tag, RING)
+            process = forwarder.testpmd(testbed, build, tag, rings)
+        elif device == DAEMON:
+            process = forwarder.daemon(testbed, build, tag, rings).process
         else:
             spec, packets = PATHS[device]
-            box = forwarder.box(testbed, build, spec, tag, RING, packets)
+            box = forwarder.box(testbed, build, spec, tag, rings, packets)
             process = box.process
             told = functools.partial(box.dropped, "loss") if "loss" in spec else None
         made: Generator
         if generator == PKTGEN or name != device:
-            made = PktgenGenerator(testbed, build, tag, RING)
+            made = PktgenGenerator(testbed, build, tag, rings)
         else:
-            made = Load(testbed, build, tag, RING)
+            made = Load(testbed, build, tag, rings)
         found[name] = Forwarder(paired.Group(testbed, [process], SETTLE_S, [process]), made,
                                 LINGER_S.get(device, LINGER_MIN_S), told)
     return found
 
 
 def devices(forwarding: Mapping[str, Forwarder], sizes: Sequence[int]) -> dict[Key, ForwarderDevice]:
-    """testpmd and the wire with each size, the others with the smallest."""
+    """Those of EACH_SIZE with each size, the others with the smallest."""
     return {(name, size): ForwarderDevice(f, Profile(size - 4, 1000 if name == EACH else 1))
             for name, f in forwarding.items() for size in sizes
-            if name.removesuffix(BY_PKTGEN) in (TESTPMD, WIRE) or size == sizes[0]}
+            if name.removesuffix(BY_PKTGEN) in EACH_SIZE or size == sizes[0]}
 
 
 # ---- judging --------------------------------------------------------------------------------
 
 
-def bars(keys: Sequence[Key]) -> dict[Key, float]:
-    """The bars of the devices that are there; the ratio is to testpmd's NDR with the same frames."""
-    all_bars = {(WIRE, SIZE_SMALL): WIRE_BAR, (WIRE, SIZE_LARGE): WIRE_BAR, (IMPAIRED, SIZE_SMALL): IMPAIRED_BAR,
+def bars(keys: Sequence[Key]) -> dict[Key, float | None]:
+    """The bars of the devices that are there; the ratio is to testpmd's NDR with the same frames. The daemon has none."""
+    all_bars: dict[Key, float | None] = {key: None for key in keys if key[0] == DAEMON}
+    all_bars |= {(WIRE, SIZE_SMALL): WIRE_BAR, (WIRE, SIZE_LARGE): WIRE_BAR, (IMPAIRED, SIZE_SMALL): IMPAIRED_BAR,
                 (JITTER, SIZE_SMALL): JITTER_BAR, (EACH, SIZE_SMALL): EACH_BAR}
     return {key: bar for key, bar in all_bars.items() if key in keys}
 
@@ -304,16 +329,16 @@ def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
     check_options(args)
     search.library()
     sizes = sizes_of(args.sizes)
-    names = [name for name in PATHS if args.only in name]
-    under_test = devices(forwarders(testbed, Build(args.build, args.huge), names, args.generator), sizes)
+    names = [name for name in DEVICES if args.only in name]
+    under_test = devices(forwarders(testbed, Build(args.build, args.huge), names, args.generator, sizes), sizes)
     demand(results, list(under_test), args.repeat)
     for device in under_test.values():
         device.must_forward()
-    limits = dataclasses.replace(LIMITS, wall_s=TRIALS_MAX * len(under_test) * (args.trial + BESIDE_S))
+    wall_s = TRIALS_MAX * len(under_test) * (args.trial + BESIDE_S)
+    limits = {key: dataclasses.replace(limits_of(d), wall_s=wall_s) for key, d in under_test.items()}
     founds: dict[Key, list[Found]] = {key: [] for key in under_test}
     for i in range(args.repeat):
-        found = search.together(under_test, dict.fromkeys(under_test, limits),
-                                dict.fromkeys(under_test, goals(args.trial)), args.seed + i)
+        found = search.together(under_test, limits, dict.fromkeys(under_test, goals(args.trial)), args.seed + i)
         for key in under_test:
             founds[key].append(found[key])
         print(f"round {i + 1}: NDR in Mpps: " + "; ".join(

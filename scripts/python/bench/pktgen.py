@@ -66,8 +66,10 @@ def window_parse(line: str) -> Window:
 class Pktgen:
     """A Pktgen that is ready. Its ports are those of the EAL arguments; a device that echoes needs one."""
 
-    def __init__(self, testbed: Testbed, tag: str, eal: Sequence[str], cpu: int, ports: tuple[int, int]) -> None:
-        """tag: its name in the testbed. eal: what makes the ports. ports: that send and receive."""
+    def __init__(self, testbed: Testbed, tag: str, eal: Sequence[str], cpu: int, ports: tuple[int, int],
+                 dst_mac: str = "") -> None:
+        """tag: its name in the testbed. eal: what makes the ports. ports: that send and receive. dst_mac: of the device,
+        if it looks at that."""
         path = program()
         if path is None:
             raise TestbedError("there is no pktgen: set PKTGEN, or use another generator (doc/pktgen.md)")
@@ -88,7 +90,8 @@ class Pktgen:
                   "-P", "-m", mapping, "-f", os.path.realpath(SERVE)],
             ns=net.namespace(testbed, tag),
             env={"SLUICE_PKTGEN_IN": self.pipes[0], "SLUICE_PKTGEN_OUT": self.pipes[1],
-                 "SLUICE_PKTGEN_TX": str(ports[0]), "SLUICE_PKTGEN_RX": str(ports[1]), "TERM": "xterm"})
+                 "SLUICE_PKTGEN_TX": str(ports[0]), "SLUICE_PKTGEN_RX": str(ports[1]),
+                 "SLUICE_PKTGEN_DST_MAC": dst_mac, "TERM": "xterm"})
         try:
             ready = json.loads(self._line(READY_S))
             self.version, self.link_bps = str(ready["version"]), float(ready["link_bps"])
@@ -119,9 +122,10 @@ class PktgenGenerator:
     """Pktgen on the second CPU of pair_cpus(), as the client of a forwarder's memifs (generator.Generator). It polls
     all the time, so it is stopped outside of its windows."""
 
-    def __init__(self, testbed: Testbed, build: Build, tag: str, ring: str) -> None:
-        eal = [word for vdev in forwarder.vdevs(testbed, "client", tag, ring) for word in ("--vdev", vdev)]
-        self.pktgen = Pktgen(testbed, f"pktgen-{tag}", eal, pair_cpus()[1][0], (0, 1))
+    def __init__(self, testbed: Testbed, build: Build, tag: str, rings: forwarder.Rings) -> None:
+        eal = [word for vdev in forwarder.vdevs(testbed, "client", tag, rings) for word in ("--vdev", vdev)]
+        self.pktgen = Pktgen(testbed, f"pktgen-{tag}", eal, pair_cpus()[1][0], (0, 1), forwarder.CLIENT_MACS[1])
+        self.link_bps = self.pktgen.link_bps
         # What a window takes besides its frames.
         self.beside_s = min(self.pktgen.window(60, 1e6, BURST / 1e6).seconds for _ in range(3))
         self.group = paired.Group(testbed, [self.pktgen.process], 0)
