@@ -20,7 +20,7 @@ from .harness import Context, TestbedError, perf, scene, sh
 from testbed import net
 from testbed.baselines import IPERF_PORT
 from testbed.daemon import Daemon, Port, af_packet, memif
-from testbed.load import Load, load_process
+from testbed.load import Load, load_process, memif_vdevs
 from testbed.pair import ADDR6_B, ADDR_B, pair_cpus, station
 from testbed.process import Testbed, until, wait_listening
 
@@ -164,14 +164,15 @@ def ping_kernels(testbed: Testbed, context: Context) -> None:
 @scene("exception port: another program behind a memif takes the kernel's place", company=True)
 def instead_of_the_kernel(testbed: Testbed, context: Context) -> None:
     """The frames of a sluice-load go through the daemon in both directions, also those that came while it stood still."""
-    outside, inside = testbed.path("outside.sock"), testbed.path("inside.sock")
-    port = memif(outside, "server", rsize=10)
-    port.keys = {**station(1), "exception": memif(inside, "server", rsize=10, number=1).vdev}
+    links = ["outside", "inside"]
+    outside, inside = memif_vdevs(testbed, "server", links)
     (worker, control), (cpu, _) = pair_cpus()
-    daemon = Daemon(testbed, context.build, "a", [port], [worker], control).start()
-    load = Load(load_process(testbed, context.build, "load",
-                             [memif(outside, "client", rsize=10).vdev, memif(inside, "client", rsize=10, number=1).vdev], [cpu],
-                             ["--interactive", "--both", "--packets", 1024]))
+    daemon = Daemon(testbed, context.build, "a", [Port("net_memif0", outside, {**station(1), "exception": inside})],
+                    [worker], control).start()
+    daemon.kill()
+    daemon.start()  # the sockets of the dead one are in its way
+    load = Load(load_process(testbed, context.build, "load", memif_vdevs(testbed, "client", links), [cpu],
+                             ["--interactive", "--both"]))
     mac = daemon.show("ports")[0]["mac"]
     got = load.window(size=60, rate="1000pps", seconds=0.5, wait=1, dst_mac=mac)
     if min(got["sent"], got["received"]) < 900 or got["lost"] or got["refused"]:

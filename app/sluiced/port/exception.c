@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "common/hush.h"
 #include "common/rights.h"
+#include "sluiced/port/memif.h"
 #include "sluiced/port/tap_signals.h"
 #include "vt/place.h"
 #include "wire/partial.h"
@@ -45,6 +46,7 @@ static int device_make(struct exception *x, const struct port *p, char *err, siz
     else
         snprintf(args, sizeof args, TAP_NAME "%u,iface=%s", p->id, cfg->exception);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(args, ","), args);
+    memif_vdev_clean(args);
     rc = rte_eth_dev_get_port_by_name(name, &x->id) == 0 ? -EEXIST : rte_dev_probe(args);
     if (rc == 0 && rte_eth_dev_get_port_by_name(name, &x->id) == 0) {
         x->made = true;
@@ -82,10 +84,12 @@ static int pools_make(struct exception *x, const struct port *p, char *err, size
     return 0;
 }
 
-/* A memif has neither an MTU nor an address that anybody sees: those of its other end count. */
-static int unless_not_supported(int rc)
+/* A memif can have neither an MTU nor a MAC address set: those of its other end count. */
+static bool is_memif(const struct exception *x)
 {
-    return rc == -ENOTSUP ? 0 : rc;
+    struct rte_eth_dev_info info;
+
+    return rte_eth_dev_info_get(x->id, &info) == 0 && strcmp(info.driver_name, "net_memif") == 0;
 }
 
 /* Uses no offloads: the kernel gives whole frames with their checksums, and takes frames as the
@@ -94,6 +98,7 @@ static int device_start(struct exception *x, const struct port *p)
 {
     struct rte_eth_conf conf;
     struct rte_ether_addr mac = p->mac;
+    bool memif = is_memif(x);
     uint16_t rx = RING, tx = RING;
     int rc;
 
@@ -103,14 +108,14 @@ static int device_start(struct exception *x, const struct port *p)
     if (rc == 0)
         rc = rte_eth_dev_adjust_nb_rx_tx_desc(x->id, &rx, &tx);
     if (rc == 0 || rc == -ENOTSUP)
-        rc = unless_not_supported(rte_eth_dev_set_mtu(x->id, (uint16_t)p->cfg->mtu_bytes));
+        rc = memif ? 0 : rte_eth_dev_set_mtu(x->id, (uint16_t)p->cfg->mtu_bytes);
     for (uint16_t q = 0; rc == 0 && q < x->queues; q++) {
         rc = rte_eth_rx_queue_setup(x->id, q, rx, (unsigned int)p->socket, NULL, x->pools[q]);
         if (rc == 0)
             rc = rte_eth_tx_queue_setup(x->id, q, tx, (unsigned int)p->socket, NULL);
     }
-    if (rc == 0)
-        rc = unless_not_supported(rte_eth_dev_default_mac_addr_set(x->id, &mac));
+    if (rc == 0 && !memif)
+        rc = rte_eth_dev_default_mac_addr_set(x->id, &mac);
     if (rc == 0)
         rc = rte_eth_dev_start(x->id);
     x->started = rc == 0;
@@ -235,13 +240,21 @@ static void sum_complete(struct exception_queue *e, struct rte_mbuf *m)
     counter_add(&e->counters.to_kernel_summed, 1);
 }
 
-/* Gives the kernel n waiting frames, at most EXCEPTION_BURST. */
-static void give_burst(struct exception_queue *e, uint32_t n)
+uint32_t exception_give(struct exception_queue *e, bool busy, uint64_t now)
 {
-    struct rte_mbuf *m[EXCEPTION_BURST];
-    uint32_t done = 0;
-    uint64_t bytes = 0;
+    struct rte_mbuf *m[PORT_BURST];
+    uint32_t n, done = 0;
+    uint64_t began, bytes = 0;
 
+    if (busy)
+        e->busy_at = now;
+    n = now - e->busy_at > e->idle_cycles ? PORT_BURST : EXCEPTION_BURST;
+    n = RTE_MIN(n, e->n);
+    if (n == 0)
+        return 0;
+    began = clock_now();
+    if (busy && began < e->give_due)
+        return 0;
     for (uint32_t i = 0; i < n; i++) {
         m[i] = e->waiting[(e->first + i) % EXCEPTION_WAIT];
         sum_complete(e, m[i]);
@@ -263,24 +276,6 @@ static void give_burst(struct exception_queue *e, uint32_t n)
     }
     counter_add(&e->counters.to_kernel_frames, done);
     counter_add(&e->counters.to_kernel_bytes, bytes);
-}
-
-uint32_t exception_give(struct exception_queue *e, bool busy)
-{
-    uint64_t began;
-    uint32_t n, left;
-
-    if (e->n == 0 && !busy)
-        return 0;
-    began = clock_now();
-    if (busy)
-        e->busy_at = began;
-    if (e->n == 0 || (busy && began < e->give_due))
-        return 0;
-    n = began - e->busy_at > e->idle_cycles ? PORT_BURST : EXCEPTION_BURST;
-    n = RTE_MIN(n, e->n);
-    for (left = n; left > 0; left -= RTE_MIN(left, (uint32_t)EXCEPTION_BURST))
-        give_burst(e, RTE_MIN(left, (uint32_t)EXCEPTION_BURST));
     e->give_due = next_due(e, began, n);
     return n;
 }

@@ -75,9 +75,10 @@ void exception_free(struct exception *x);
 
 /* Takes ownership of n frames for the kernel. */
 void exception_put(struct exception_queue *e, struct rte_mbuf **m, uint32_t n);
-/* Gives the kernel at most EXCEPTION_BURST of the waiting frames, or PORT_BURST if the worker is
- * idle; busy: this worker has other work. Returns how many it took off the queue. */
-uint32_t exception_give(struct exception_queue *e, bool busy);
+/* Gives the kernel at most EXCEPTION_BURST of the waiting frames, or PORT_BURST if the worker has
+ * long been idle; busy: this worker has work of Sluice's. Returns how many it took off the queue.
+ */
+uint32_t exception_give(struct exception_queue *e, bool busy, uint64_t now);
 /* Takes at most EXCEPTION_BURST frames that the kernel sends. The caller owns them. */
 uint16_t exception_take(struct exception_queue *e, struct rte_mbuf **m, bool busy);
 

@@ -47,7 +47,7 @@ void memif_args_parse(struct memif_args *m, const char *args)
         m->socket[0] = '\0';
 }
 
-void memif_socket_clean(const struct memif_args *m)
+static void socket_clean(const struct memif_args *m)
 {
     struct sockaddr_un sun = {.sun_family = AF_UNIX};
     struct stat st;
@@ -62,4 +62,14 @@ void memif_socket_clean(const struct memif_args *m)
     if (connect(fd, (struct sockaddr *)&sun, sizeof sun) != 0 && errno == ECONNREFUSED)
         unlink(m->socket);
     close(fd);
+}
+
+void memif_vdev_clean(const char *vdev)
+{
+    struct memif_args m;
+
+    if (strncmp(vdev, "net_memif", strlen("net_memif")) != 0)
+        return;
+    memif_args_parse(&m, vdev + strcspn(vdev, ","));
+    socket_clean(&m);
 }

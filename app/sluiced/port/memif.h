@@ -19,7 +19,8 @@ struct memif_args {
 
 /* Parses the arguments of a vdev ("role=server,id=0,..."), with the driver's defaults. */
 void memif_args_parse(struct memif_args *m, const char *args);
-/* Removes a server's socket file if no process listens on it. */
-void memif_socket_clean(const struct memif_args *m);
+/* Removes the socket file of a vdev ("net_memif0,role=server,...") if it is a memif's server and no
+ * process listens on the socket. */
+void memif_vdev_clean(const char *vdev);
 
 #endif

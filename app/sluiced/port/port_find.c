@@ -72,14 +72,9 @@ static int vdev_check_driver(const struct config_port *cfg, char *err, size_t er
 
 static int vdev_make(const struct config_port *cfg, char *err, size_t err_len)
 {
-    struct memif_args memif;
-
     if (vdev_check_interface(cfg, err, err_len) != 0 || vdev_check_driver(cfg, err, err_len) != 0)
         return -ENODEV;
-    if (vdev_is(cfg, "net_memif")) {
-        memif_args_parse(&memif, cfg->vdev + strcspn(cfg->vdev, ","));
-        memif_socket_clean(&memif);
-    }
+    memif_vdev_clean(cfg->vdev);
     if (rte_dev_probe(cfg->vdev) == 0)
         return 0;
     snprintf(err, err_len, "port %s: vdev = %s: the device cannot be created; %s", cfg->name,

@@ -302,7 +302,8 @@ uint32_t port_queue_run(struct port_queue *q, uint64_t now)
     did += port_queue_transmit(q, busy, busy ? clock_now() : now); /* packets' timestamps */
     if (!q->exception.on)
         return did;
-    return did + exception_give(&q->exception, busy || q->kept_own > 0); /* not: the kernel's */
+    busy = busy || q->kept_own > 0; /* frames that the kernel sent are no work of Sluice's */
+    return did + exception_give(&q->exception, busy, now);
 }
 
 uint64_t port_queue_next(const struct port_queue *q, uint64_t now)
