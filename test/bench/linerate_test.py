@@ -210,7 +210,6 @@ class Counts(unittest.TestCase):
         self.assertEqual(sorted(devices), sorted([(TESTPMD, 64), (TESTPMD, 1518), (WIRE, 64), (WIRE, 1518), (EACH, 64)]))
         self.assertEqual({key: (d.profile.frame_bytes, d.profile.flows) for key, d in devices.items()}[EACH, 64], (60, 1000))
 
-
     def test_no_load_is_above_the_generators_link(self) -> None:
         self.assertEqual(linerate.limits_of(device(MadeGenerator([]))), LIMITS)
         limits = linerate.limits_of(device(MadeGenerator([], link_bps=84e6)))  # 64 bytes are 84 on the line
@@ -254,13 +253,14 @@ class Options(unittest.TestCase):
         return parser.parse_args(words)
 
     def test_right(self) -> None:
-        linerate.check_options(self.options())
+        for line in ("", "--sizes 2048", "--sizes 64,9000", "--sizes 9000 --only sluiced"):
+            linerate.check_options(self.options(*line.split()))
         self.assertEqual(linerate.sizes_of("1518,64"), [64, 1518])
         self.assertEqual(linerate.sizes_of("all"), list(linerate.SIZES))
 
     def test_wrong(self) -> None:
         for words in (["--repeat", "0"], ["--trial", "0.001"], ["--soak", "-1"], ["--only", "wires"],
-                      ["--sizes", "2000"]):
+                      ["--sizes", "2049"]):
             with self.subTest(words), self.assertRaisesRegex(TestbedError, words[0]):
                 linerate.check_options(self.options(*words))
         for text in ("", "60", "64,x", "9300"):

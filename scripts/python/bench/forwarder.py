@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from testbed.box import Box
 from testbed.daemon import Build, Daemon, Port
+from testbed.load import memif_vdevs
 from testbed.pair import pair_cpus, station
 from testbed.process import Process, Testbed, until
-
 
 BUFFER, BUFFER_LARGE = 2048, 9216  # bytes of a slot of a memif: a frame fits into one
 CLIENT_MACS = ("02:00:00:00:01:00", "02:00:00:00:01:01")  # of the generator's ports; it sends to the second
@@ -34,8 +34,9 @@ class Rings:
 
 def vdevs(testbed: Testbed, role: str, tag: str, rings: Rings) -> list[str]:
     """Two memifs; tag: of the forwarder, and of its generator."""
-    return [f"net_memif{i},role={role},id=0,socket-abstract=no,socket={testbed.path(f'{tag}{i}.sock')},"
-            f"rsize={rings.rsize},bsize={rings.slot}{f',mac={CLIENT_MACS[i]}' if role == 'client' else ''}" for i in range(2)]
+    macs = [f",mac={mac}" if role == "client" else "" for mac in CLIENT_MACS]
+    return [f"{vdev},bsize={rings.slot}{mac}"
+            for vdev, mac in zip(memif_vdevs(testbed, role, [f"{tag}0", f"{tag}1"], rings.rsize), macs)]
 
 
 def memory_options(build: Build, mb: int) -> list[str]:

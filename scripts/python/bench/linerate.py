@@ -103,10 +103,11 @@ def check_options(args: argparse.Namespace) -> None:
                            f"{PKTGEN_TRIAL_MIN_S:g} or more")
     if args.generator != SLUICE_LOAD and pktgen.program() is None:
         raise TestbedError("--generator: there is no pktgen; set PKTGEN to its path (doc/pktgen.md)")
-    if args.generator != SLUICE_LOAD and sizes_of(args.sizes)[-1] > SIZE_LARGE:
+    sizes = sizes_of(args.sizes)
+    if args.generator != SLUICE_LOAD and sizes[-1] > SIZE_LARGE:
         raise TestbedError(f"--sizes {args.sizes}: Pktgen is driven with up to {SIZE_LARGE} bytes; leave the others out, or "
                            "use sluice-load")
-    if sizes_of(args.sizes)[0] > SIZE_LARGE and any(args.only in name for name in DEVICES if name not in EACH_SIZE):
+    if sizes[0] > forwarder.BUFFER and any(args.only in name for name in DEVICES if name not in EACH_SIZE):
         raise TestbedError(f"--sizes {args.sizes}: paths that hold many packets want a short frame, too, or --only {WIRE}")
     if args.soak < 0:
         raise TestbedError(f"--soak {args.soak:g}: write a time above 0, or leave it out")
