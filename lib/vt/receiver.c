@@ -249,16 +249,28 @@ static uint64_t pos_split(uint64_t pos, uint32_t number, uint32_t parts, uint32_
     return unit < units ? pos_make(number, (uint32_t)unit) : pos_make(number + 1, 0);
 }
 
-/* Is there room for the gaps that the unit at pos may leave? That must be known before the unit is
- * placed: a unit that is placed and cannot be accounted for would be written again. Therefore
- * gaps_room() makes room in advance, after each change. */
-static bool room_for(const struct vt_receiver *r, uint64_t pos)
+/*
+ * Is there room for the gap that unit d may leave before itself? That must be known before the unit
+ * is placed: a unit that is placed and cannot be accounted for would be written again. Therefore
+ * gaps_room() makes room in advance, after each change. `parts` is unit_parts() of d, and pos is
+ * d's position in units of the size that counts until d is committed.
+ *
+ * A unit that begins where a gap or the edge begins needs no room. If units shrink, the beginning
+ * is that of d's first byte: the second half of a missing unit leaves a gap before itself. A new
+ * attempt begins with its request, and there is room if no gap remains before that.
+ */
+static bool room_for(const struct vt_receiver *r, const struct wire_data *d, uint64_t pos,
+                     uint32_t parts)
 {
-    if (pos == r->edge || r->gaps.count + 1 < r->gaps.capacity)
+    if (r->gaps.count + 1 < r->gaps.capacity)
         return true;
+    if (parts == 0)
+        return d->unit == 0 || vt_receiver_ack(r) == pos_make(d->request, 0);
+    if (d->unit % parts != 0)
+        return false;
     struct span *gap = span_find(&r->gaps, pos);
 
-    return gap != NULL && gap->first == pos;
+    return pos == r->edge || (gap != NULL && gap->first == pos);
 }
 
 enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire_data *d,
@@ -292,7 +304,7 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
         pos = pos_make(d->request, d->unit / parts);
     if (parts > 0 && seq64_before(pos, r->edge) && !missing(r, pos))
         return VT_DUPLICATE;
-    if (!room_for(r, pos))
+    if (!room_for(r, d, pos, parts))
         return VT_NO_ROOM;
     if (v == VT_TOO_LONG)
         return r->refused_count < WIRE_REFUSED_MAX ? VT_TOO_LONG : VT_NO_ROOM;

@@ -595,6 +595,39 @@ TEST_F(Receiver, TheLastGapIsKeptForWhatTheSenderSays)
     EXPECT_EQ(unit(0, 0), VT_PLACE);
 }
 
+/* The gap begins with the missing unit's first half, so the second half would need another gap. */
+TEST_F(Receiver, HalfAUnitMayNeedAGap)
+{
+    start(8, 2);
+    post();
+    EXPECT_EQ(unit(0, 0), VT_PLACE);
+    EXPECT_EQ(unit(0, 2), VT_PLACE);
+    EXPECT_EQ(unit(0, 3, 1000, 50), VT_NO_ROOM);
+    EXPECT_EQ(unit(0, 7, 1000, 50), VT_NO_ROOM) << "at the edge";
+    EXPECT_EQ(unit(0, 6, 1000, 50), VT_PLACE) << "at the edge";
+    EXPECT_EQ(unit(0, 2, 1000, 50), VT_PLACE);
+    EXPECT_EQ(unit(0, 3, 1000, 50), VT_PLACE);
+    EXPECT_EQ(vt_receiver_ack(&r), pos(0, 7));
+}
+
+/* Three gaps before the new attempt remain, so a fourth one needs room. */
+TEST_F(Receiver, ANewAttemptMayNeedAGap)
+{
+    start(8, 3);
+    post();
+    post();
+    EXPECT_EQ(unit(0, 1), VT_PLACE);
+    EXPECT_EQ(unit(0, 3), VT_PLACE);
+    EXPECT_TRUE(vt_receiver_heard(&r, pos(1, 0)));
+    for (uint32_t u = 0; u < 3; u++)
+        EXPECT_EQ(unit(1, u), VT_PLACE);
+    EXPECT_EQ(unit(1, 3, 1000, 80), VT_NO_ROOM) << "at the edge, but of other units";
+    EXPECT_EQ(unit(0, 0), VT_PLACE);
+    EXPECT_EQ(unit(0, 2), VT_PLACE);
+    EXPECT_EQ(unit(1, 3, 1000, 80), VT_PLACE);
+    EXPECT_EQ(unit(1, 3, 1000, 80), VT_DUPLICATE);
+}
+
 TEST_F(Receiver, BeyondTheLastRequestIsNothing)
 {
     post();
