@@ -148,16 +148,17 @@ static void part_file_release(const struct part_file *p)
 static int part_file_create(struct part_file *p)
 {
     bool resume = (p->offer.flags & RECORD_RESUME) != 0;
-    bool brief = !resume && (p->offer.flags & RECORD_SIZE_UNKNOWN) == 0 &&
-                 p->offer.size < RECORD_CHUNK_BYTES;
     struct stat st;
 
+    p->brief = !resume && (p->offer.flags & RECORD_SIZE_UNKNOWN) == 0 &&
+               p->offer.size < RECORD_CHUNK_BYTES;
     p->temporary.lasting = false;
-    if (!brief)
+    if (p->brief) { /* has its mode at once; a long one may stay when its owner has gone */
+        p->fd = part_name_brief(&p->temporary, p->dir_fd, p->base, part_file_mode(p));
+    } else {
         part_name_make(&p->temporary, p->owner, p->base, &p->offer);
-    /* A short one has its mode at once. A long one may stay when its owner has gone. */
-    p->fd =
-        part_name_open(&p->temporary, p->dir_fd, p->base, resume, brief ? part_file_mode(p) : 0);
+        p->fd = part_name_open(&p->temporary, p->dir_fd, p->base, resume);
+    }
     if (p->fd >= 0 && resume && fstat(p->fd, &st) == 0)
         p->part_bytes = part_file_whole((uint64_t)st.st_size, p->offer.size);
     if (p->fd >= 0 && (p->offer.flags & RECORD_COPIES) != 0)
@@ -689,7 +690,7 @@ enum record_code part_file_finish(struct part_file *p, const struct record *end)
     /* Some file systems say only at a close that they could not store what was written. The other
      * descriptor keeps the lock until the file has its name, or another transfer could resume or
      * remove it meanwhile. */
-    lock = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+    lock = p->brief ? -1 : fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
     if (close(p->fd) < 0 && err == 0)
         err = -errno;
     p->fd = lock;

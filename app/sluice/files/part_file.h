@@ -41,6 +41,7 @@ struct part_file {
     char base[NAME_MAX + 1];
     struct name_dir dir;
     struct part_name temporary; /* "": nothing has it */
+    bool brief;                 /* it is part_name_brief()'s */
     struct record offer;
     uint64_t at_bytes;   /* position: everything before it is written, or kept */
     uint64_t hole_bytes; /* bytes before at_bytes that are holes */

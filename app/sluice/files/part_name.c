@@ -83,28 +83,28 @@ static int part_take(int dir_fd, const char *name, struct stat *st)
     return -EBUSY;
 }
 
-/* Makes a part file and locks it. A file system without locks gives a part file that nobody can
- * resume. */
-static int part_create(struct part_name *n, int dir_fd, mode_t mode)
+/* Makes a part file. Returns the descriptor or a negative errno. */
+static int part_create(const struct part_name *n, int dir_fd, mode_t mode)
 {
     int fd = openat(dir_fd, n->text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                     (mode & ~OTHERS) | S_IRUSR | S_IWUSR);
-    struct stat st;
-    bool taken;
+
+    return fd < 0 ? -errno : fd;
+}
+
+/* The same, and locks it. A file system without locks gives a part file that nobody can resume. */
+static int part_create_locked(struct part_name *n, int dir_fd)
+{
+    int fd = part_create(n, dir_fd, 0);
 
     if (fd < 0)
-        return -errno;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        if (fstat(fd, &st) == 0 && st.st_nlink > 0)
-            return fd;
-        taken = true; /* by part_name_clean(), which removed it before we locked it */
-    } else {
-        taken = errno == EWOULDBLOCK; /* by a transfer that saw it before we locked it */
-        n->lasting = false;
-    }
-    if (!taken)
         return fd;
-    close(fd);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    n->lasting = false;
+    if (errno != EWOULDBLOCK)
+        return fd;
+    close(fd); /* a transfer that saw it before we locked it has it */
     return -EEXIST;
 }
 
@@ -122,7 +122,7 @@ int part_name_draw(struct part_name *n, const char *base)
     return 0;
 }
 
-int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume, mode_t mode)
+int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resume)
 {
     struct stat st;
     int fd = -EEXIST, tries;
@@ -130,7 +130,7 @@ int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resum
     for (tries = 0; tries < 100 && fd == -EEXIST; tries++) {
         if (!n->lasting && part_name_draw(n, base) < 0)
             return -EIO;
-        fd = part_create(n, dir_fd, mode);
+        fd = part_create_locked(n, dir_fd);
         if (fd != -EEXIST || !n->lasting)
             continue;
         fd = part_take(dir_fd, n->text, &st);
@@ -144,6 +144,11 @@ int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resum
             fd = -EEXIST;
     }
     return fd == -EEXIST ? -EIO : fd;
+}
+
+int part_name_brief(struct part_name *n, int dir_fd, const char *base, mode_t mode)
+{
+    return part_name_draw(n, base) < 0 ? -EIO : part_create(n, dir_fd, mode);
 }
 
 uint64_t part_name_bytes(const struct part_name *n, int dir_fd)
@@ -164,6 +169,14 @@ bool part_name_is(const char *name)
 
     return len > SUFFIX_LEN + 1 && name[0] == '.' && strncmp(mark, MARK, sizeof MARK - 1) == 0 &&
            strspn(mark + sizeof MARK - 1, "0123456789abcdef") == DIGITS;
+}
+
+/* Whether somebody may still write to a part file that is so short that it is not locked. Its time
+ * of modification may be the sender's already. */
+static bool brief_is_new(const struct stat *st, int64_t now_s)
+{
+    return st->st_size < (off_t)RECORD_CHUNK_BYTES &&
+           st->st_ctim.tv_sec > now_s - PART_NAME_BRIEF_S;
 }
 
 /* Removes a symbolic link, or a further name of a file, that was to take the place of what has its
@@ -196,7 +209,7 @@ void part_name_clean(int dir_fd, uint32_t keep_s, int64_t now_s)
             link_clean(dir_fd, e->d_name, keep_s, now_s);
         if (fd < 0)
             continue;
-        if (st.st_mtim.tv_sec <= now_s - (int64_t)keep_s)
+        if (st.st_mtim.tv_sec <= now_s - (int64_t)keep_s && !brief_is_new(&st, now_s))
             unlinkat(dir_fd, e->d_name, 0);
         close(fd);
     }

@@ -31,7 +31,7 @@ static int writer_create(struct writer *w, const char *dir)
     w->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (w->dir_fd < 0)
         return writer_failed(w, errno, "name a file in a directory that is there");
-    w->fd = part_name_open(&w->temporary, w->dir_fd, w->base, false, 0);
+    w->fd = part_name_open(&w->temporary, w->dir_fd, w->base, false);
     return w->fd < 0 ? writer_failed(w, -w->fd, "name a file in a directory that can be written")
                      : SAY_OK;
 }

@@ -439,7 +439,7 @@ TEST_F(Resume, ThePartOfAnotherTransferDoesNotGetTheName)
     }
 }
 
-/* Another process looks through the directory, and keeps nothing. */
+/* Another process looks through the directory, and keeps nothing that may go. */
 TEST_F(Resume, ANewPartIsNotTakenAwayBeforeItIsLocked)
 {
     std::atomic<bool> over{false};
@@ -454,7 +454,7 @@ TEST_F(Resume, ANewPartIsNotTakenAwayBeforeItIsLocked)
         int fd;
 
         part_name_make(&name, "peer b", "x", &offer);
-        fd = part_name_open(&name, folder.fd, "x", false, 0);
+        fd = part_name_open(&name, folder.fd, "x", false);
         if (fd < 0)
             break;
         lost += !part_name_holds(&name, folder.fd, fd);
@@ -465,6 +465,45 @@ TEST_F(Resume, ANewPartIsNotTakenAwayBeforeItIsLocked)
     other.join();
     EXPECT_EQ(i, 5000u);
     EXPECT_EQ(lost, 0u);
+}
+
+/* A short part is not locked, and has the sender's time before it has its name. */
+TEST_F(Resume, AShortPartIsNotTakenAwayBeforeItHasItsName)
+{
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+        while (!over)
+            part_name_clean(folder.fd, 0, time(nullptr));
+    });
+    uint32_t i;
+
+    content.resize(10);
+    offer.size = content.size();
+    destination.overwrite = true;
+    for (i = 0; i < 2000 && !HasFailure(); i++) {
+        ASSERT_EQ(open(false), RECORD_OK);
+        ASSERT_EQ(write(0, content.size()), RECORD_OK);
+        complete();
+    }
+    over = true;
+    other.join();
+    EXPECT_EQ(i, 2000u);
+}
+
+TEST_F(Resume, ShortPartsGoLater)
+{
+    const int64_t now = time(nullptr);
+
+    folder.write(".x.part-0123456789abcdef", "short");
+    folder.write(".y.part-0123456789abcdef", std::string(CHUNK, 'y'));
+    part_name_clean(folder.fd, 0, now + 1);
+    EXPECT_EQ(only(), ".x.part-0123456789abcdef");
+    part_name_clean(folder.fd, 0, now + PART_NAME_BRIEF_S - 60);
+    EXPECT_EQ(only(), ".x.part-0123456789abcdef");
+    part_name_clean(folder.fd, 2 * PART_NAME_BRIEF_S, now + PART_NAME_BRIEF_S + 60);
+    EXPECT_EQ(only(), ".x.part-0123456789abcdef");
+    part_name_clean(folder.fd, 0, now + PART_NAME_BRIEF_S + 60);
+    EXPECT_EQ(folder.count(), 0u);
 }
 
 /* A receiver that is killed before it gives a link its name leaves it under a part's. */
