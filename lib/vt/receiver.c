@@ -297,13 +297,12 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
         return v;
     uint32_t parts = unit_parts(b, d);
 
-    if (r->go_back_n && (parts == 0 ? pos_make(d->request, 0)
-                                    : pos_split(r->edge, d->request, parts, UINT32_MAX)) != pos)
-        return VT_OUT_OF_ORDER;
     if (parts > 1) /* d is a part of an old unit; positions still count old units */
         pos = pos_make(d->request, d->unit / parts);
     if (parts > 0 && seq64_before(pos, r->edge) && !missing(r, pos))
         return VT_DUPLICATE;
+    if (r->go_back_n && (pos != r->edge || (parts > 1 && d->unit % parts != 0)))
+        return VT_OUT_OF_ORDER;
     if (!room_for(r, d, pos, parts))
         return VT_NO_ROOM;
     if (v == VT_TOO_LONG)

@@ -497,6 +497,21 @@ TEST_F(Receiver, UnitsThatDivideGoingBackN)
     EXPECT_EQ(completions(), (std::vector<Received>{{0, 1000, 0}}));
 }
 
+/* A half of a unit that came shows the new size, too: or the sender would go back to it for ever.
+ */
+TEST_F(Receiver, UnitsThatDivideAreSeenGoingBackN)
+{
+    start(8, 16, true);
+    post(4000);
+    for (uint32_t u = 0; u <= 10; u++)
+        EXPECT_EQ(unit(0, u, 4000), VT_PLACE);
+    EXPECT_EQ(unit(0, 20, 4000, 50), VT_DUPLICATE);
+    EXPECT_EQ(vt_receiver_ack(&r), pos(0, 22));
+    EXPECT_EQ(unit(0, 21, 4000, 50), VT_DUPLICATE);
+    EXPECT_EQ(unit(0, 23, 4000, 50), VT_OUT_OF_ORDER);
+    EXPECT_EQ(unit(0, 22, 4000, 50), VT_PLACE);
+}
+
 /*
  * The refused request follows one that starts again. Its units come again, and the receiver must
  * pass it once more.
