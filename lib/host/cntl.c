@@ -116,14 +116,15 @@ static bool flight_take(struct conn *c, const struct wire_cntl *v)
     return seen;
 }
 
-static void sender_take(struct host *h, struct conn *c, const struct wire_cntl *v)
+/* False: the CNTL contradicts what was sent, and is no news of it. */
+static bool sender_take(struct host *h, struct conn *c, const struct wire_cntl *v)
 {
     uint32_t una = c->tx.una;
 
     c->tx.ahead = h->cfg.ahead;
     if (!vt_sender_control(&c->tx, v, h->now, 2 * conn_wait_tsc(h, c))) {
         host_count(h, COUNT_drop_cntl_ack);
-        return;
+        return false;
     }
     /* after `posted`: a request that is split is sent again only if the peer has a buffer for it */
     c->unit.peer_max_bytes = v->unit_max;
@@ -139,6 +140,7 @@ static void sender_take(struct host *h, struct conn *c, const struct wire_cntl *
     if (una != c->tx.una || (c->tx.base != c->tx.tail && !q->provisional_reported))
         conn_has_completion(h, c);
     conn_has_data(h, c);
+    return true;
 }
 
 bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
@@ -187,9 +189,8 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     c->cntl.peer_time_ns = v->time_ns;
     c->cntl.peer_time_at = h->now;
     grant_take(h, c, v);
-    bool seen = flight_take(c, v);
+    bool seen = flight_take(c, v), right = sender_take(h, c, v);
 
-    sender_take(h, c, v);
     vt_receiver_confirm(&c->rx, v->cntl_seen);
     usage_seen(&c->usage, v->cntl_seen, h->now);
     counter_set(&c->pub.peer_backlog_bytes, v->backlog_bytes);
@@ -197,7 +198,8 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
         conn_want(h, c, WANT_CNTL);
     if (!closing_take(h, c, v))
         return true;
-    black_hole_take(h, c, v, seen);
+    if (right)
+        black_hole_take(h, c, v, seen);
     if (v->h.flags & (WIRE_SREQ | WIRE_DREQ))
         conn_want(h, c, WANT_CNTL | WANT_FORCE);
     conn_timer_update(h, c);

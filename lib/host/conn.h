@@ -242,7 +242,7 @@ struct conn_occupancy {
 
 /* How long the connection's units may be. Owned by black_hole.c. */
 struct conn_unit {
-    uint32_t peer_max_bytes;
+    uint32_t peer_max_bytes; /* what the peer takes, as far as it has said */
     uint32_t path_max_bytes; /* limit since the path drops longer ones; 0: it drops none */
     struct vt_black_hole black_hole;
 };

@@ -42,6 +42,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
         .go_back_n = c->go_back_n,
     };
 
+    c->unit.peer_max_bytes = WIRE_UNIT_MAX; /* until it says what it takes */
     vt_sender_init(&c->tx, &tx);
     vt_receiver_init(&c->rx, &rx);
     rtt_init(&c->rtt);

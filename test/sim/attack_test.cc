@@ -164,6 +164,33 @@ TEST(Attack, SmallerUnitsAfterProvisional)
     EXPECT_EQ(stale, 0u) << "memory that was given back is sent";
 }
 
+// CNTL that acknowledge what was never sent open a connection, and say that long packets are lost.
+// The peer has not said yet, in a CNTL that is right, how long its units may be.
+TEST(Attack, AnAckOfNothingCutsNoUnits)
+{
+    PeerOptions o;
+    o.ahead = 1;
+    Peer p(o);
+
+    p.connect();
+    p.post_send(1000000, 5);
+    ASSERT_TRUE(p.until([&] { return p.heard_type(WIRE_FIRST) > 0; }));
+    p.rate_Bps = 64000;
+    p.burst_bytes = 3000;
+    for (int i = 0; i < 200; i++) {
+        wire_cntl v = p.state(WIRE_SREQ);
+
+        v.ack += 1ull << 40;
+        v.received = 0;
+        p.say(v);
+        p.run(20000000);
+    }
+    EXPECT_GT(p.heard_type(WIRE_DATA), 20u);
+    EXPECT_GT(p.counter("drop_cntl_ack"), 100u);
+    EXPECT_EQ(p.counter("units_cut"), 0u);
+    EXPECT_EQ(p.info().unit_bytes, 1408u);
+}
+
 // One flipped bit makes a unit of the first attempt look like one of a new attempt.
 TEST(Attack, CorruptNewAttempt)
 {

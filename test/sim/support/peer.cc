@@ -57,6 +57,7 @@ Peer::Peer(const PeerOptions &options) : opt(options)
     c.depth = 16;
     c.gaps = opt.gaps;
     c.early = opt.early;
+    c.ahead = opt.ahead;
     c.silence_ms = opt.silence_ms;
     c.repeat_us = 2000;
     c.first_rate_Bps = opt.rate_first_Bps;

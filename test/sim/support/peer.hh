@@ -42,6 +42,7 @@ struct PeerOptions {
     uint64_t burst_first = 20000;
     uint32_t burst_req = 10000; // in the peer's FIRST
     uint32_t early = 4;
+    uint32_t ahead = 0; // requests that the host sends before the peer has buffers for them
     uint32_t conns = 4;
     uint32_t gaps = 16;
 };
