@@ -18,26 +18,18 @@
 
 #include "host/host_internal.h"
 
-#define MIN_MTU_V4        576u
-#define MIN_MTU_V6        1280u
 #define JUMBO_BYTES       16384u /* no Ethernet carries longer packets */
 /* Units are halved when no long packet has arrived for this time. Routers' queues hold 100 or 200
  * ms of packets, so a full queue is not taken for a black hole. Each halving takes 250
  * to 500 ms, and there are five at most, from a jumbo packet to the shortest. */
 #define BLACK_HOLE_MIN_NS 250000000ull
 
-/* The longest unit of the connection that all paths of its family carry. */
-static uint32_t unit_min(const struct conn *c)
-{
-    uint32_t room = addr_is_v4(&c->peer) ? MIN_MTU_V4 - 20u : MIN_MTU_V6 - 40u;
-
-    return room - 8u - WIRE_DATA_BYTES - conn_trailer(c);
-}
-
 void unit_apply(struct host *h, struct conn *c)
 {
-    uint32_t unit = RTE_MIN(conn_unit_max(h, &c->peer, c->security.sealed), c->unit.peer_max_bytes);
+    bool sealed = c->security.sealed;
+    uint32_t unit = RTE_MIN(conn_unit_max(h, &c->peer, sealed), c->unit.peer_max_bytes);
 
+    unit = conn_unit_halves(unit, &c->peer, sealed);
     if (c->unit.path_max_bytes != 0)
         unit = RTE_MIN(unit, c->unit.path_max_bytes);
     if (unit == c->tx.unit_bytes)
@@ -54,7 +46,7 @@ void black_hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, 
 
     /* packets that all paths carry may be lost for other reasons than their size, so the connection
      * waits as long for them as for a silent peer */
-    bool last = news.len_bytes <= WIRE_DATA_BYTES + unit_min(c);
+    bool last = news.len_bytes <= WIRE_DATA_BYTES + conn_unit_min(&c->peer, c->security.sealed);
     uint64_t least = last ? CONN_SILENCE_STEPS * conn_silence_step(h)
                           : clock_cycles(&h->clock, BLACK_HOLE_MIN_NS);
 
@@ -73,6 +65,12 @@ void black_hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, 
         unit /= 2;
     c->unit.path_max_bytes = unit;
     unit_apply(h, c);
+    /* A peer that lowers its limit again and again may have left a request in a size that no
+     * shorter one divides, and acknowledged a part of it: it would be repeated for ever. */
+    if (vt_sender_awaited(&c->tx) == news.len_bytes) {
+        conn_over(h, c, -ECOMM, WIRE_END_ABORT, true);
+        return;
+    }
     counter_set(&c->pub.dropped_unit_bytes, len);
     host_count(h, COUNT_units_cut);
     host_note(h, c, TRACE_UNIT, 0, len, unit);

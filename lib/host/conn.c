@@ -11,17 +11,41 @@
 #define LINGER_WAITS      16u /* conn_wait_tsc() times this: long enough to send END four times */
 #define AGAIN_MIN_NS      1000000ull
 #define AGAIN_DOUBLINGS   16u
+#define MIN_MTU_V4        576u /* what every path carries (RFC 791, RFC 8200) */
+#define MIN_MTU_V6        1280u
 #define UNIT_ALIGN        64u /* bytes: whole cache lines of the buffers on both sides */
 #define LIMIT_BURST_UNITS 16u /* units in a burst, if a grant of burst 0 (no limit) is lowered */
 
+/* Payload bytes of a packet of `mtu` bytes. */
+static uint32_t unit_room(uint32_t mtu, const struct addr *peer, bool sealed)
+{
+    uint32_t headers = (addr_is_v4(peer) ? 20u : 40u) + 8u + WIRE_DATA_BYTES;
+
+    return mtu - headers - (sealed ? WIRE_TRAILER_BYTES : 0);
+}
+
+uint32_t conn_unit_min(const struct addr *peer, bool sealed)
+{
+    return unit_room(addr_is_v4(peer) ? MIN_MTU_V4 : MIN_MTU_V6, peer, sealed);
+}
+
+uint32_t conn_unit_halves(uint32_t bytes, const struct addr *peer, bool sealed)
+{
+    uint32_t parts = 1;
+
+    while (bytes / parts > conn_unit_min(peer, sealed))
+        parts *= 2;
+    return bytes - bytes % parts;
+}
+
 uint32_t conn_unit_max(const struct host *h, const struct addr *peer, bool sealed)
 {
-    uint32_t trailer = sealed ? WIRE_TRAILER_BYTES : 0;
-    uint32_t room = h->cfg.mtu - (addr_is_v4(peer) ? 20u : 40u) - 8u - WIRE_DATA_BYTES - trailer;
+    uint32_t room = unit_room(h->cfg.mtu, peer, sealed);
 
     if (room > 16 * UNIT_ALIGN)
         room &= ~(UNIT_ALIGN - 1);
-    return RTE_MIN(room, WIRE_UNIT_MAX - trailer);
+    room = RTE_MIN(room, WIRE_UNIT_MAX - (sealed ? WIRE_TRAILER_BYTES : 0));
+    return conn_unit_halves(room, peer, sealed);
 }
 
 uint64_t conn_wait_tsc(const struct host *h, const struct conn *c)

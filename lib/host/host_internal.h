@@ -347,7 +347,13 @@ void conn_has_completion(struct host *h, struct conn *c);
 void conn_free_check(struct host *h, struct conn *c);
 /* The connection's oldest request is over, but the port still refers to the request's memory. */
 void conn_lingers(struct host *h, struct conn *c);
+/* The longest unit that the port carries to the peer, and that halves well. */
 uint32_t conn_unit_max(const struct host *h, const struct addr *peer, bool sealed);
+/* The longest unit that every path to such a peer carries. */
+uint32_t conn_unit_min(const struct addr *peer, bool sealed);
+/* The longest unit of at most so many bytes whose halves are whole bytes, down to conn_unit_min():
+ * black_hole.c replaces a unit by its halves. */
+uint32_t conn_unit_halves(uint32_t bytes, const struct addr *peer, bool sealed);
 uint64_t conn_wait_tsc(const struct host *h, const struct conn *c);
 uint64_t conn_silence_step(const struct host *h);
 uint64_t conn_again_tsc(const struct host *h, struct conn *c);
