@@ -10,11 +10,14 @@ static int64_t extent_seek(int fd, uint64_t offset, uint64_t size, int whence)
 {
     off_t at = lseek(fd, (off_t)offset, whence);
 
-    if (at >= 0)
-        return (uint64_t)at < size ? (int64_t)at : (int64_t)size;
-    if (errno == ENXIO) /* none up to the end, or the file shrank, which reading will notice */
-        return (int64_t)size;
-    return -errno;
+    if (at < 0 && errno == ENXIO) { /* none up to the end */
+        at = lseek(fd, 0, SEEK_END);
+        if (at >= 0 && (uint64_t)at < size)
+            return -ENODATA;
+    }
+    if (at < 0)
+        return -errno;
+    return (uint64_t)at < size ? (int64_t)at : (int64_t)size;
 }
 
 int extent_find(int fd, uint64_t offset, uint64_t size, struct extent *out)

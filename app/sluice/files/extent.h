@@ -13,7 +13,8 @@ struct extent {
 
 /*
  * Finds the extent that starts at offset in a file of `size` bytes. On a file system without holes
- * everything is data. May move the file position. Returns 0 or a negative errno.
+ * everything is data. May move the file position. Returns 0 or a negative errno; -ENODATA: the file
+ * has shrunk, and nothing of it is at offset.
  */
 int extent_find(int fd, uint64_t offset, uint64_t size, struct extent *out);
 

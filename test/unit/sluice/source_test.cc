@@ -86,6 +86,34 @@ TEST_F(Source, AFileThatShrinks)
     EXPECT_EQ(source_read(&source, room, sizeof room), -ENODATA);
 }
 
+/* Its end is not taken for a hole. */
+TEST_F(Source, AFileWithHolesThatShrinks)
+{
+    const std::string path = folder.at("file");
+    uint64_t len;
+    bool hole;
+
+    for (off_t to : {0, 100, 1 << 20, (9 << 20) - 1}) {
+        folder.write("file", content);
+        ASSERT_EQ(truncate(path.c_str(), 9 << 20), 0);
+        ASSERT_EQ(source_open(&source, path.c_str()), 0);
+        ASSERT_EQ(truncate(path.c_str(), to), 0);
+        int err = source_next(&source, &len, &hole);
+
+        while (err == 0 && len > 0) {
+            std::vector<char> room(len);
+
+            if (hole)
+                source_skip(&source, len);
+            else
+                err = std::min((int)source_read(&source, room.data(), len), 0);
+            if (err == 0)
+                err = source_next(&source, &len, &hole);
+        }
+        EXPECT_EQ(err, -ENODATA) << to;
+    }
+}
+
 TEST_F(Source, APipeEndsWhereItEnds)
 {
     std::string path = folder.at("pipe");
