@@ -186,6 +186,17 @@ def full_disk(folder: str) -> None:
         assert same_file(paths[0], os.path.join(target, "f0"))
 
 
+@case("a disk that is full of an old part takes the file: the part goes first")
+def old_part(folder: str) -> None:
+    with small_disk(folder) as target:
+        os.utime(make(target, ".f.part-0123456789abcdef", bytes(2 * MIB)), ns=(0, 0))
+        path = make(folder, "f", random.Random(1).randbytes(2 * MIB))
+        receiver, host = recv(target)
+        send(path, host).expect(OK)
+        receiver.expect(OK)
+        assert os.listdir(target) == ["f"] and same_file(path, os.path.join(target, "f"))
+
+
 @case("full disk and a closed reader behind standard output")
 def full_output(folder: str) -> None:
     path = make(folder, "f", bytes([1]) * (30 * MIB))

@@ -442,9 +442,9 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
     err = part_file_vacant(p);
     if (err == 0)
         err = part_file_create(p);
+    part_file_clean(p); /* an old part that is resumed is locked by now, and stays */
     if (err == 0)
         full = part_file_reserve(p);
-    part_file_clean(p); /* an old part that is resumed is locked by now, and stays */
     if (err < 0) {
         part_file_unplace(p);
         return err == -EEXIST ? RECORD_EXISTS : part_file_failed(p, "cannot be created", -err);
