@@ -49,8 +49,7 @@ static enum record_code part_file_code(int err)
     switch (err) {
     case ENOSPC:
     case EDQUOT:
-    case EFBIG:
-        return RECORD_NO_SPACE;
+        return RECORD_NO_SPACE; /* for the next file, too; with EFBIG, for this one only */
     case EACCES:
     case EPERM:
     case EROFS:

@@ -471,6 +471,7 @@ TEST_F(Part, LongestName)
     EXPECT_EQ(folder.count(), 1u);
 }
 
+/* That says nothing about the next file, as a full disk does. */
 TEST_F(Part, TooLargeForTheFileSystem)
 {
     struct rlimit before, small;
@@ -480,7 +481,8 @@ TEST_F(Part, TooLargeForTheFileSystem)
     small = before;
     small.rlim_cur = 4096;
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-    EXPECT_EQ(put("large", std::string(100000, 'x')), RECORD_NO_SPACE);
+    EXPECT_EQ(put("large", std::string(100000, 'x')), RECORD_IO);
+    EXPECT_STREQ(part.why, "writing: File too large");
     setrlimit(RLIMIT_FSIZE, &before);
     part_file_discard(&part);
     EXPECT_EQ(folder.count(), 0u);
