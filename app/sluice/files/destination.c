@@ -172,6 +172,19 @@ void destination_close(struct destination *k)
     k->dir_fd = k->stream_fd = -1;
 }
 
+int destination_stream_end(const struct destination *k)
+{
+    int copy;
+
+    /* A pipe, or another thing without a disk, says EINVAL. */
+    if (k->fsync && fsync(k->stream_fd) < 0 && errno != EINVAL && errno != EROFS)
+        return -errno;
+    /* Each close makes the file system tell what it could not store. The stream itself may be
+     * standard output, which stays open. */
+    copy = fcntl(k->stream_fd, F_DUPFD_CLOEXEC, 0);
+    return copy >= 0 && close(copy) < 0 ? -errno : 0;
+}
+
 int destination_room(int fd, uint64_t have, uint64_t size, uint64_t *room_bytes)
 {
     uint64_t need = size - have, held;

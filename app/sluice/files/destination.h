@@ -24,9 +24,9 @@ struct destination {
     int dir_fd;              /* DIR: the directory; FILE: the one that holds the file */
     int stream_fd;           /* STREAM: where its bytes are written */
     char base[NAME_MAX + 1]; /* FILE: the file's name in dir_fd */
-    bool taken;         /* FILE, STREAM: a sender has offered a file, and no other is accepted */
-    bool fsync;         /* sync each file to the disk before it gets its name */
-    bool overwrite;     /* replace existing files */
+    bool taken;     /* FILE, STREAM: a sender has offered a file, and no other is accepted */
+    bool fsync;     /* sync each file to the disk before it gets its name; a stream at its end */
+    bool overwrite; /* replace existing files */
     uint64_t max_bytes; /* of a file, larger ones are refused; 0: no limit */
     bool max_given;     /* by the user; else it is the size of the file system */
     uint32_t keep_s;    /* how long part files of interrupted transfers are kept; 0: not at all */
@@ -51,6 +51,9 @@ int destination_open(struct destination *k, const char *path, bool overwrite);
  * exit code; the error is printed. */
 int destination_open_tree(struct destination *k, const char *path, bool dry_run);
 void destination_close(struct destination *k);
+/* All bytes of a stream were written: with k->fsync, has them stored. 0 or a negative errno, which
+ * some file systems tell only now. */
+int destination_stream_end(const struct destination *k);
 
 /* Looks whether the file system has room for a file of `size` bytes without holes, of which the
  * first `have` are there, so that a full disk is known before anything is sent. *room_bytes: up to

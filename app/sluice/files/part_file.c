@@ -681,6 +681,10 @@ enum record_code part_file_finish(struct part_file *p, const struct record *end)
     enum record_code code = part_file_compare(p, end);
     int err, lock;
 
+    if (code == RECORD_OK && p->fd < 0) {
+        err = destination_stream_end(p->destination);
+        code = err < 0 ? part_file_failed(p, "completing it", -err) : RECORD_OK;
+    }
     if (code != RECORD_OK || p->fd < 0) {
         part_file_discard(p);
         return code;

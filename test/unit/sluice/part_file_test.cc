@@ -508,6 +508,7 @@ TEST_F(Part, Stream)
     ASSERT_EQ(pipe(fds), 0);
     destination.kind = DESTINATION_STREAM;
     destination.stream_fd = fds[1];
+    destination.fsync = true; // which means nothing to a pipe
     offer.size = 6;
     ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
     EXPECT_EQ(part_file_write(&part, (const uint8_t *)"ab", 2), RECORD_OK);
@@ -529,6 +530,23 @@ TEST_F(Part, FullStream)
     EXPECT_EQ(put("x", "content"), RECORD_NO_SPACE);
     EXPECT_NE(strstr(part.why, "No space left"), nullptr) << part.why;
     close(destination.stream_fd);
+}
+
+/* Only the end shows it. */
+TEST_F(Part, AStreamThatCannotBeStored)
+{
+    destination.kind = DESTINATION_STREAM;
+    destination.fsync = true;
+    destination.stream_fd = open(folder.at("disk").c_str(), O_WRONLY | O_CREAT, 0600);
+    ASSERT_GE(destination.stream_fd, 0);
+    offer.size = 7;
+    ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
+    EXPECT_EQ(part_file_write(&part, (const uint8_t *)"content", 7), RECORD_OK);
+    close(destination.stream_fd);
+    struct record e = end("content");
+    EXPECT_EQ(part_file_finish(&part, &e), RECORD_IO);
+    EXPECT_NE(strstr(part.why, "completing it"), nullptr) << part.why;
+    EXPECT_FALSE(part.open);
 }
 
 TEST_F(Part, ReaderOfTheStreamIsGone)
