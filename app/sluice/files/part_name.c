@@ -69,12 +69,17 @@ static bool is_ours(int dir_fd, const char *name, int fd, struct stat *st)
            st->st_nlink == 1 && (st->st_mode & OTHERS) == 0;
 }
 
-/* Opens and locks a part file that is there. Returns the descriptor; -EBUSY: another process
- * writes to it, or it is not ours; or another negative errno. */
-static int part_take(int dir_fd, const char *name, struct stat *st)
+/* Opens and locks a part file that is there. remove: only to remove it, for which it need not be
+ * writable: one whose receiver was killed at the very end may have the mode of the file. Returns
+ * the descriptor; -EBUSY: another process writes to it, or it is not ours; or another negative
+ * errno. */
+static int part_take(int dir_fd, const char *name, bool remove, struct stat *st)
 {
-    int fd = openat(dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    const int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    int fd = openat(dir_fd, name, O_RDWR | flags); /* NFS locks nothing that is only read */
 
+    if (fd < 0 && errno == EACCES && remove)
+        fd = openat(dir_fd, name, O_RDONLY | flags);
     if (fd < 0)
         return errno == ENOENT ? -ENOENT : -EBUSY;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_ours(dir_fd, name, fd, st))
@@ -133,7 +138,7 @@ int part_name_open(struct part_name *n, int dir_fd, const char *base, bool resum
         fd = part_create_locked(n, dir_fd);
         if (fd != -EEXIST || !n->lasting)
             continue;
-        fd = part_take(dir_fd, n->text, &st);
+        fd = part_take(dir_fd, n->text, false, &st);
         if (fd >= 0 && !resume && ftruncate(fd, 0) < 0) {
             close(fd);
             fd = -EBUSY;
@@ -154,7 +159,7 @@ int part_name_brief(struct part_name *n, int dir_fd, const char *base, mode_t mo
 uint64_t part_name_bytes(const struct part_name *n, int dir_fd)
 {
     struct stat st;
-    int fd = n->lasting ? part_take(dir_fd, n->text, &st) : -EBUSY;
+    int fd = n->lasting ? part_take(dir_fd, n->text, false, &st) : -EBUSY;
 
     if (fd < 0)
         return 0;
@@ -203,7 +208,7 @@ void part_name_clean(int dir_fd, uint32_t keep_s, int64_t now_s)
     if (dir == NULL && again >= 0)
         close(again);
     while (dir != NULL && (e = readdir(dir)) != NULL) {
-        int fd = part_name_is(e->d_name) ? part_take(dir_fd, e->d_name, &st) : -ENOENT;
+        int fd = part_name_is(e->d_name) ? part_take(dir_fd, e->d_name, true, &st) : -ENOENT;
 
         if (fd == -EBUSY)
             link_clean(dir_fd, e->d_name, keep_s, now_s);

@@ -400,6 +400,26 @@ TEST_F(Resume, OldPartsGo)
     close(fd);
 }
 
+/* A receiver was killed when it had set the mode of the file, and before it gave it its name. */
+TEST_F(Resume, AnOldPartThatIsOnlyReadGoes)
+{
+    const struct timespec times[2] = {{0, 0}, {0, 0}};
+
+    if (geteuid() != 0)
+        GTEST_SKIP() << "only root can become another user, whom modes bind";
+    ASSERT_EQ(fchown(folder.fd, 65534, 65534), 0);
+    ASSERT_EQ(seteuid(65534), 0);
+    interrupted(3 * CHUNK);
+    const std::string old = folder.at(only());
+
+    EXPECT_EQ(chmod(old.c_str(), 0400), 0);
+    EXPECT_EQ(utimensat(AT_FDCWD, old.c_str(), times, 0), 0);
+    EXPECT_EQ(asked(), 0u) << "it cannot be written";
+    part_name_clean(folder.fd, 3600, time(nullptr));
+    EXPECT_EQ(seteuid(0), 0);
+    EXPECT_EQ(folder.count(), 0u);
+}
+
 /* The user comes back after that time: what is there still serves. */
 TEST_F(Resume, AnOldPartThatIsResumedStays)
 {
