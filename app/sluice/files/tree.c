@@ -350,6 +350,19 @@ bool tree_next(struct tree *t, struct tree_entry *out)
     }
 }
 
+bool tree_is_same(const struct tree_entry *e)
+{
+    const char *base = e->path;
+    int fd = e->walked ? name_dir_parent(e->dir, e->below, &base, NULL) : AT_FDCWD;
+    const struct stat *was = &e->st;
+    struct stat st;
+
+    if ((e->walked && fd < 0) || fstatat(fd, base, &st, e->walked ? AT_SYMLINK_NOFOLLOW : 0) < 0)
+        return false;
+    return st.st_dev == was->st_dev && st.st_ino == was->st_ino && st.st_size == was->st_size &&
+           st.st_mtim.tv_sec == was->st_mtim.tv_sec && st.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
+}
+
 ssize_t tree_link(const struct tree_entry *e, char *target, size_t size)
 {
     const char *base = e->path;

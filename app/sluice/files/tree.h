@@ -51,6 +51,9 @@ void tree_close(struct tree *t);
 /* The next entry, valid until the next call; false after the last. */
 bool tree_next(struct tree *t, struct tree_entry *out);
 
+/* Whether a file still is what the walk has seen: the same one, of the same size and time. */
+bool tree_is_same(const struct tree_entry *e);
+
 /* Reads what the link points to. Returns its length without a 0 at its end, or a negative errno. */
 ssize_t tree_link(const struct tree_entry *e, char *target, size_t size);
 

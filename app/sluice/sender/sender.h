@@ -89,9 +89,10 @@ struct sender_ask {
     struct block_list list; /* what it has told */
     bool outdated; /* since then, a file of this name was offered, which may be another one */
     uint64_t part_bytes;
-    uint64_t link; /* its number as a file with several names; 0: it has one */
-    uint64_t size; /* of the file here */
-    bool hashed;   /* it was read, for a sync by checksums */
+    uint64_t link;   /* its number as a file with several names; 0: it has one */
+    uint64_t size;   /* of the file here */
+    uint64_t offers; /* files that were sent before the ASK */
+    bool hashed;     /* it was read, for a sync by checksums */
     uint8_t hash[RECORD_HASH_BYTES];
     char name[];
 };
@@ -147,7 +148,10 @@ struct sender_resume {
     struct link_table links; /* files with several names that were asked about */
     struct digest *digest;
     uint64_t kept_bytes; /* of all files, for the progress bar */
-    bool hashed;         /* the file that sender_receiver_has() was about has this hash */
+    uint64_t offers;     /* files that were, or are being, sent */
+    /* Of the file that sender_receiver_has() was about: since the ASK, others were sent, which may
+     * have taken long; and its hash. */
+    bool busy, hashed;
     uint8_t hash[RECORD_HASH_BYTES];
 };
 

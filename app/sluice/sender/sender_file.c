@@ -74,6 +74,7 @@ static void file_start(struct sender *s, const struct tree_entry *e, bool resume
     now.st = s->source.st;
     if (s->source.stream)
         now.st.st_mode = 0644; /* a pipe's mode says nothing about what comes out of it */
+    s->resume.offers++;
     s->resume.comparing = resume && !s->source.stream;
     s->resume.heard_all = false;
     s->resume.from = s->resume.to = 0;
@@ -229,6 +230,8 @@ static enum sender_step file_take(struct sender *s, const struct sender_entry *q
         sender_flush(s);
         return SENDER_WAITS;
     }
+    if (has == SENDER_HAS_ALL && !dry_run && s->resume.busy && !tree_is_same(e))
+        has = SENDER_HAS_NOTHING;
     if (has == SENDER_HAS_ALL && !dry_run) {
         file_there(s, e);
     } else if (!dry_run) { /* else the receiver has said what it would do */
@@ -237,9 +240,10 @@ static enum sender_step file_take(struct sender *s, const struct sender_entry *q
         file_start(s, e, has == SENDER_HAS_PART, link);
         link = s->in_file ? link : 0;
     }
-    /* Without memory, its other names are sent as files. */
+    /* Other names belong to what was opened, which need not be what the walk has seen. Without
+     * memory, they are sent as files. */
     if (link != 0)
-        (void)!link_table_add(&s->links, &e->st, link);
+        (void)!link_table_add(&s->links, s->in_file ? &s->source.st : &e->st, link);
     return SENDER_WORKED;
 }
 

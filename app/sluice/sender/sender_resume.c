@@ -111,6 +111,7 @@ uint64_t sender_asks(struct sender *s, const struct tree_entry *e)
         return 0; /* the file is sent as one of which the receiver has nothing */
     memcpy(a->name, e->name, len + 1);
     a->size = (uint64_t)e->st.st_size;
+    a->offers = u->offers - s->in_file;
     /* Without memory to remember it, each of its names is asked about, and sent, as a file. */
     if (links && link_table_add(&u->links, &e->st, s->last_link + 1) == 0)
         a->link = ++s->last_link;
@@ -151,6 +152,7 @@ enum sender_has sender_receiver_has(struct sender *s, uint64_t ask, uint64_t *li
     if (!a->answered)
         return SENDER_HAS_UNKNOWN;
     u->held_blocks -= a->list.n;
+    u->busy = u->offers != a->offers;
     u->hashed = a->hashed;
     memcpy(u->hash, a->hash, sizeof u->hash);
     sender_delta_begin(s, a, ask);

@@ -306,6 +306,30 @@ def cut_off(folder: str) -> None:
     assert same_file(path, copy)
 
 
+@case("what changes while another file is sent is not passed over, and no name gets the content of another")
+def changed_meanwhile(folder: str) -> None:
+    source, target = _folders(folder)
+    make(source, "a", random.Random(SEED).randbytes(24 * MIB))
+    there_already = make(source, "z", b"old")
+    shutil.copy2(there_already, target)
+    for name in ("x", "u"):
+        make(source, name, b"first")
+    os.link(os.path.join(source, "x"), os.path.join(source, "y"))
+    shutil.copy2(os.path.join(source, "u"), target)
+    run = sync(folder, "-aH", "--buffers", 1, "--bwlimit", "80Mbit", source + "/", "me@far:in")
+    wait_for("a file is being sent", lambda: part_bytes(target) > 0)
+    make(source, "z", b"newer")
+    os.rename(make(source, "new", b"another"), os.path.join(source, "x"))
+    run.expect(OK)
+
+    def content(name: str) -> bytes:
+        with open(os.path.join(target, name), "rb") as f:
+            return f.read()
+    assert content("z") == b"newer" and content("u") == b"first", (content("z"), content("u"))
+    assert content("x") == b"another" and content("y") == b"first", (content("x"), content("y"))
+    assert os.stat(os.path.join(target, "y")).st_nlink == 1
+
+
 @case("a pipe of the source is not sent, and what has its name stays")
 def pipes(folder: str) -> None:
     source, target = _folders(folder)

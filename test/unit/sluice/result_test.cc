@@ -233,6 +233,7 @@ class SameName : public Told
         options.n_paths = (int)words.size();
         memory.resize(PACK_BYTES);
         s.pack.memory = memory.data();
+        s.in_file = false;
         while (sender_walks(&s))
             ;
         ASSERT_EQ(s.walk.n, 2u);
@@ -265,6 +266,18 @@ TEST_F(SameName, AnAnswerIsAboutOneFile)
     EXPECT_EQ(has(), SENDER_HAS_NOTHING) << "once";
     sender_walked(&s);
     EXPECT_EQ(has(), SENDER_HAS_NOTHING);
+}
+
+/* Others took their time since the ASK, so the file is to be looked at once more. */
+TEST_F(SameName, AnAnswerTellsWhetherOthersWereSentSince)
+{
+    ASSERT_TRUE(right(answer(1, true) + answer(2, true)));
+    EXPECT_EQ(has(), SENDER_HAS_ALL);
+    EXPECT_FALSE(s.resume.busy);
+    sender_walked(&s);
+    s.resume.offers++;
+    EXPECT_EQ(has(), SENDER_HAS_ALL);
+    EXPECT_TRUE(s.resume.busy);
 }
 
 /* The second one was there, but the first one may replace it. */

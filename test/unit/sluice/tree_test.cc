@@ -56,6 +56,45 @@ static struct tree_rules as_sync()
     return rules;
 }
 
+static struct tree_rules as_sync();
+
+/* Every way in which a file may have become another one since it was seen. */
+TEST(Tree, AFileIsTheSameUntilItChanges)
+{
+    const struct timespec later[2] = {{0, UTIME_OMIT}, {981173106, 1}};
+
+    for (const char *below : {"", "top/d/"})
+        for (int change = 0; change < 6; change++) {
+            Folder f;
+            std::string name = std::string(below) + "f";
+            struct tree_entry e;
+
+            std::filesystem::create_directories(f.at(below));
+            f.write(name, "content");
+            f.write("other", "another");
+            struct tree *t = tree_open(f.at(*below != 0 ? "top" : "f").c_str(), as_sync());
+
+            do
+                ASSERT_TRUE(tree_next(t, &e));
+            while (e.kind != TREE_FILE);
+            EXPECT_TRUE(tree_is_same(&e));
+            if (change == 0) {
+                f.write(name, "longer content");
+            } else if (change == 1) {
+                std::filesystem::rename(f.at("other"), f.at(name));
+            } else if (change == 2) {
+                ASSERT_EQ(utimensat(AT_FDCWD, f.at(name).c_str(), later, 0), 0);
+            } else if (change == 3) {
+                std::filesystem::remove(f.at(name));
+            } else if (change == 4) {
+                std::filesystem::rename(f.at(name), f.at("moved"));
+                std::filesystem::create_symlink(f.at("moved"), f.at(name));
+            }
+            EXPECT_EQ(tree_is_same(&e), change == 5 || (change == 4 && *below == 0)) << change;
+            tree_close(t);
+        }
+}
+
 static void make(const Folder &f)
 {
     ASSERT_EQ(mkdir(f.at("t").c_str(), 0755), 0);
