@@ -350,6 +350,11 @@ bool tree_next(struct tree *t, struct tree_entry *out)
     }
 }
 
+void tree_pass(struct tree *t)
+{
+    t->enters = false;
+}
+
 bool tree_is_same(const struct tree_entry *e)
 {
     const char *base = e->path;

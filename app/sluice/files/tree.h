@@ -54,6 +54,10 @@ bool tree_next(struct tree *t, struct tree_entry *out);
 /* Whether a file still is what the walk has seen: the same one, of the same size and time. */
 bool tree_is_same(const struct tree_entry *e);
 
+/* Passes over what is in the directory that tree_next() has just returned as TREE_ENTER. It is not
+ * returned as TREE_DIR, either. */
+void tree_pass(struct tree *t);
+
 /* Reads what the link points to. Returns its length without a 0 at its end, or a negative errno. */
 ssize_t tree_link(const struct tree_entry *e, char *target, size_t size);
 

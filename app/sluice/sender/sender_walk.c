@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -137,11 +138,31 @@ static void walk_close(struct sender_walk *w)
     walk_close_trees(w);
 }
 
-/* Whether an earlier path of a sync has the name already: the first one counts. */
+/* Something cannot be sent, since an earlier path has its name for something of another kind. */
+static void walk_clashes(struct sender *s, const struct tree_entry *e, const char *first)
+{
+    char why[64];
+
+    snprintf(why, sizeof why, "an earlier source has %s of this name", first);
+    sender_file_failed(s, e->path, why, "rename one of them, or leave it out");
+}
+
+/* Whether an earlier path of a sync has the name already: the first one counts. Directories of one
+ * name become one. */
 static bool walk_taken(struct sender *s, const struct tree_entry *e)
 {
-    return s->options->sync != NULL && s->options->n_paths > 1 && e->kind != TREE_DIR &&
-           e->kind != TREE_ENTER && name_set_add(&s->walk.taken, SYNC_SEEN, e->name) == 0;
+    bool enters = e->kind == TREE_ENTER;
+    struct name_set *taken = &s->walk.taken;
+
+    if (s->options->sync == NULL || s->options->n_paths == 1 || e->kind == TREE_DIR)
+        return false;
+    if (name_set_has(taken, enters ? SYNC_SEEN : SYNC_DIRECTORY, e->name)) {
+        walk_clashes(s, e, enters ? "a file" : "a directory");
+        if (enters)
+            tree_pass(walk_tree(&s->walk));
+        return true;
+    }
+    return name_set_add(taken, enters ? SYNC_DIRECTORY : SYNC_SEEN, e->name) == 0 && !enters;
 }
 
 /* Whether something else has to be sent first. */

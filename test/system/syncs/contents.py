@@ -330,6 +330,29 @@ def changed_meanwhile(folder: str) -> None:
     assert os.stat(os.path.join(target, "y")).st_nlink == 1
 
 
+@case("a name that is a file in one source and a directory in another: the first one counts, with an error")
+def clashes(folder: str) -> None:
+    for first, second in (("a", "b"), ("b", "a")):
+        target = there(folder)
+        shutil.rmtree(target, ignore_errors=True)
+        os.mkdir(target)
+        for top in ("a", "b"):
+            shutil.rmtree(os.path.join(folder, top), ignore_errors=True)
+            os.makedirs(os.path.join(folder, top, "both"))
+            make(os.path.join(folder, top, "both"), top, b"")
+            make(os.path.join(folder, top), "only-" + top, b"")
+        os.mkdir(os.path.join(folder, "a", "d"))
+        make(os.path.join(folder, "a", "d"), "inside", b"x")
+        make(os.path.join(folder, "b"), "d", b"file")
+        run = sync(folder, "--delete", *(os.path.join(folder, top) + "/" for top in (first, second)), "me@far:in")
+        said = {"a": "a directory", "b": "a file"}[first]
+        run.expect(LOCAL, f"{second}/d: an earlier source has {said} of this name", "nothing was deleted", lines=2)
+        assert os.path.isdir(os.path.join(target, "d")) == (first == "a")
+        assert os.path.exists(os.path.join(target, "d", "inside")) == (first == "a")
+        assert sorted(os.listdir(target)) == ["both", "d", "only-a", "only-b"], os.listdir(target)
+        assert sorted(os.listdir(os.path.join(target, "both"))) == ["a", "b"]
+
+
 @case("a pipe of the source is not sent, and what has its name stays")
 def pipes(folder: str) -> None:
     source, target = _folders(folder)
