@@ -215,6 +215,8 @@ class Counts(unittest.TestCase):
         limits = linerate.limits_of(device(MadeGenerator([], link_bps=84e6)))  # 64 bytes are 84 on the line
         self.assertEqual((limits.min_fps, limits.max_fps), (LIMITS.min_fps, 125e3))
         self.assertEqual(linerate.limits_of(device(MadeGenerator([], link_bps=1e12))), LIMITS)
+        limits = linerate.limits_of(device(MadeGenerator([], link_bps=1e8)))
+        self.assertEqual(limits.max_fps, 148809, "nor is it when it is written with fewer digits")
 
 
 # What sluice-emu's console said.
@@ -253,7 +255,8 @@ class Options(unittest.TestCase):
         return parser.parse_args(words)
 
     def test_right(self) -> None:
-        for line in ("", "--sizes 2048", "--sizes 64,9000", "--sizes 9000 --only sluiced"):
+        for line in ("", "--sizes 2048", "--sizes 64,9000", "--sizes 9000 --only sluiced",
+                     "--only wire|sluiced --sizes 9000"):
             linerate.check_options(self.options(*line.split()))
         self.assertEqual(linerate.sizes_of("1518,64"), [64, 1518])
         self.assertEqual(linerate.sizes_of("all"), list(linerate.SIZES))

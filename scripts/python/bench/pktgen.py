@@ -64,12 +64,11 @@ def window_parse(line: str) -> Window:
 
 
 class Pktgen:
-    """A Pktgen that is ready. Its ports are those of the EAL arguments; a device that echoes needs one."""
+    """A Pktgen that is ready. It sends by port 0, and receives by port 1."""
 
-    def __init__(self, testbed: Testbed, tag: str, eal: Sequence[str], cpu: int, ports: tuple[int, int],
-                 dst_mac: str = "") -> None:
-        """tag: its name in the testbed. eal: what makes the ports. ports: that send and receive. dst_mac: of the device,
-        if it looks at that."""
+    def __init__(self, testbed: Testbed, tag: str, eal: Sequence[str], cpu: int, dst_mac: str, jumbo: bool) -> None:
+        """tag: its name in the testbed. eal: what makes the ports. dst_mac: of the device, if it looks at that; "": any.
+        jumbo: it may send frames of more than 1518 bytes."""
         path = program()
         if path is None:
             raise TestbedError("there is no pktgen: set PKTGEN, or use another generator (doc/pktgen.md)")
@@ -81,16 +80,14 @@ class Pktgen:
         testbed.undo(os.close, self.input)
         testbed.undo(os.close, self.output)
         self.unread = b""
-        count = len(set(ports))
-        mapping = ",".join(f"1.{i}" for i in range(count))
         # The main lcore serves no ports, and mostly sleeps, so it shares the worker's core.
         self.process: Process = testbed.start(
             tag, [path, "--lcores", f"0@{cpu},1@{cpu}", "--no-huge", "--no-shconf", "-m",
-                  str(PORT_MB * count), *eal, "--no-pci", "--no-telemetry", "--log-level", "error", "--file-prefix", f"sluice-{os.getpid()}-{tag}", "--",
-                  "-P", "-m", mapping, "-f", os.path.realpath(SERVE)],
+                  str(2 * PORT_MB), *eal, "--no-pci", "--no-telemetry", "--log-level", "error", "--file-prefix", f"sluice-{os.getpid()}-{tag}", "--",
+                  "-P", *(["-j"] if jumbo else []), "-m", "1.0,1.1", "-f", os.path.realpath(SERVE)],
             ns=net.namespace(testbed, tag),
             env={"SLUICE_PKTGEN_IN": self.pipes[0], "SLUICE_PKTGEN_OUT": self.pipes[1],
-                 "SLUICE_PKTGEN_TX": str(ports[0]), "SLUICE_PKTGEN_RX": str(ports[1]),
+                 "SLUICE_PKTGEN_TX": "0", "SLUICE_PKTGEN_RX": "1",
                  "SLUICE_PKTGEN_DST_MAC": dst_mac, "TERM": "xterm"})
         try:
             ready = json.loads(self._line(READY_S))
@@ -124,7 +121,8 @@ class PktgenGenerator:
 
     def __init__(self, testbed: Testbed, build: Build, tag: str, rings: forwarder.Rings) -> None:
         eal = [word for vdev in forwarder.vdevs(testbed, "client", tag, rings) for word in ("--vdev", vdev)]
-        self.pktgen = Pktgen(testbed, f"pktgen-{tag}", eal, pair_cpus()[1][0], (0, 1), forwarder.CLIENT_MACS[1])
+        self.pktgen = Pktgen(testbed, f"pktgen-{tag}", eal, pair_cpus()[1][0], forwarder.CLIENT_MACS[1],
+                             rings.slot > forwarder.BUFFER)
         self.link_bps = self.pktgen.link_bps
         # What a window takes besides its frames.
         self.beside_s = min(self.pktgen.window(60, 1e6, BURST / 1e6).seconds for _ in range(3))
