@@ -66,6 +66,13 @@ NDR_ROW, SPREAD_ROW = "NDR, {}, {} B", "spread of NDR, {}, {} B"
 Key = tuple[str, int]  # device, size of a frame with its CRC
 
 
+def regex(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as e:
+        raise argparse.ArgumentTypeError(f"{text}: {e}; write a regular expression of Python") from None
+
+
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeat", type=int, default=REPEAT,
                         help=f"number of rounds, each with one search of every device; {REPEAT} or more are judged")
@@ -73,7 +80,7 @@ def options(parser: argparse.ArgumentParser) -> None:
                         help=f"length of a trial, {TRIAL_MIN_S:g} to {TRIAL_MAX_S:g}; RFC 2544 wants 60")
     parser.add_argument("--sizes", default=f"{SIZE_SMALL},{SIZE_LARGE}", metavar="N,...|all",
                         help="frame sizes in bytes, with CRC; all: those of RFC 2544, section 9.1, and 9000")
-    parser.add_argument("--only", type=re.compile, default=re.compile(""), metavar="REGEX",
+    parser.add_argument("--only", type=regex, default=re.compile(""), metavar="REGEX",
                         help="the devices in whose names this is found, and testpmd")
     parser.add_argument("--generator", choices=[SLUICE_LOAD, PKTGEN, BOTH], default=SLUICE_LOAD,
                         help="what sends and counts (default: %(default)s; doc/pktgen.md says where Pktgen comes from); "
