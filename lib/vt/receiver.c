@@ -257,15 +257,19 @@ static uint64_t pos_split(uint64_t pos, uint32_t number, uint32_t parts, uint32_
  *
  * A unit that begins where a gap or the edge begins needs no room. If units shrink, the beginning
  * is that of d's first byte: the second half of a missing unit leaves a gap before itself. A new
- * attempt begins with its request, and there is room if no gap remains before that.
+ * attempt begins with its request, unless the edge is before that (where a request was split, units
+ * are forgotten, but not their size), and there is room if no gap remains before it.
  */
 static bool room_for(const struct vt_receiver *r, const struct wire_data *d, uint64_t pos,
                      uint32_t parts)
 {
     if (r->gaps.count + 1 < r->gaps.capacity)
         return true;
-    if (parts == 0)
-        return d->unit == 0 || vt_receiver_ack(r) == pos_make(d->request, 0);
+    if (parts == 0) {
+        uint64_t start = pos_make(d->request, 0);
+
+        return (d->unit == 0 && !seq64_before(r->edge, start)) || vt_receiver_ack(r) == start;
+    }
     if (d->unit % parts != 0)
         return false;
     struct span *gap = span_find(&r->gaps, pos);

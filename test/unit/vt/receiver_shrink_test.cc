@@ -52,6 +52,10 @@ class Shrinking
             if (rng_below(r, 30) == 0)
                 shrink(k);
             send(k, (uint32_t)rng_below(r, units(k)));
+            now += rng_below(r, 3);
+            if (rng_below(r, 10) == 0) // asks for some of what is missing, at different times
+                vt_receiver_naks(&rx, now, 50, rng_below(r, 2) == 0, nak,
+                                 1 + (uint32_t)rng_below(r, 4));
             if (rng_below(r, 20) == 0)
                 vt_receiver_heard(&rx, pos_make(first + k, (uint32_t)rng_below(r, units(k) + 1)));
         }
@@ -113,7 +117,7 @@ class Shrinking
         EXPECT_EQ(dst, memory[k] + unit * size[k]);
         for (uint32_t i = 0; i < d.payload_len; i++)
             dst[i] = content(k, unit * size[k] + i);
-        vt_receiver_commit(&rx, &d, 1);
+        vt_receiver_commit(&rx, &d, now);
         EXPECT_EQ(rx.units, placed + 1) << "request " << k << " unit " << unit;
         EXPECT_EQ(vt_receiver_check(&rx, &d, &dst), VT_DUPLICATE)
             << "request " << k << " unit " << unit << " would be written again";
@@ -148,7 +152,8 @@ class Shrinking
     struct vt_receiver rx;
     uint32_t first, len[REQUESTS], size[REQUESTS];
     uint8_t memory[REQUESTS][LEN_MAX];
-    uint64_t packet = 0;
+    struct wire_span nak[WIRE_SPANS_MAX];
+    uint64_t packet = 0, now = 1;
 };
 } // namespace
 
