@@ -13,7 +13,12 @@
 
 #include "client/fds.h"
 
+#ifndef SCM_PIDFD
+#define SCM_PIDFD 4 /* Linux 6.5 */
+#endif
+
 #define FD_CLOSER_STACK 65536
+#define LABEL_MAX       1024 /* bytes that a security module may add to a message */
 
 struct fd_closer {
     struct fd_closer *next;
@@ -51,15 +56,33 @@ static bool is_unix(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX;
 }
 
-/* Closes the descriptors in one unread message. Sockets that may hold such messages themselves are
- * queued instead. */
-static void message_empty(struct fd_closer *c, struct msghdr *m)
+/* Closes the descriptor of its sender that the kernel adds to a message, if the client has asked
+ * the socket for it (SO_PASSPIDFD). */
+static void sender_close(struct msghdr *m)
+{
+    struct cmsghdr *h;
+    int fd;
+
+    for (h = CMSG_FIRSTHDR(m); h != NULL; h = CMSG_NXTHDR(m, h)) {
+        if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_PIDFD)
+            continue;
+        memcpy(&fd, CMSG_DATA(h), sizeof fd);
+        if (fd >= 0) /* else the kernel's reason for having none */
+            close(fd);
+    }
+}
+
+/* Closes the descriptors in one unread message, and returns how many it had. Sockets that may hold
+ * such messages themselves are queued instead. */
+static uint32_t message_empty(struct fd_closer *c, struct msghdr *m)
 {
     static const struct linger none = {0};
     struct fds fds = fds_of(m);
+    uint32_t n;
     int fd;
 
-    while ((fd = fds_next(&fds)) >= 0) {
+    sender_close(m);
+    for (n = 0; (fd = fds_next(&fds)) >= 0; n++) {
         bool kept = false;
 
         if (is_unix(fd)) {
@@ -72,21 +95,25 @@ static void message_empty(struct fd_closer *c, struct msghdr *m)
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
         close(fd);
     }
+    return n;
 }
 
 /* Empties a socket: its unread messages hold descriptors, which the kernel would close within
  * close(). If the peer closed its end while a message of ours was unread, recvmsg() returns
  * ECONNRESET before the messages that still wait. A stream delivers the next message's descriptors
- * only when the bytes before them have been read. */
+ * only when the bytes before them have been read. The client may have asked the socket to tell the
+ * sender with each message, and at the end once more for each call (SO_PASSCRED). */
 static void socket_empty(struct fd_closer *c, int fd)
 {
     union {
-        char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
+        char bytes[CMSG_SPACE(FDS_MAX * sizeof(int)) + CMSG_SPACE(3 * sizeof(int)) +
+                   CMSG_SPACE(sizeof(int)) + CMSG_SPACE(LABEL_MAX)];
         struct cmsghdr align;
     } control;
     char bytes[4096];
     struct iovec v = {.iov_base = bytes, .iov_len = sizeof bytes};
     struct msghdr m;
+    uint32_t taken;
     ssize_t n;
 
     shutdown(fd, SHUT_RD); /* no more can come */
@@ -96,9 +123,8 @@ static void socket_empty(struct fd_closer *c, int fd)
                             .msg_control = control.bytes,
                             .msg_controllen = sizeof control.bytes};
         n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        if (n >= 0)
-            message_empty(c, &m);
-    } while (n > 0 || (n == 0 && m.msg_controllen > 0) || (n < 0 && errno == ECONNRESET));
+        taken = n >= 0 ? message_empty(c, &m) : 0;
+    } while (n > 0 || taken > 0 || (n < 0 && errno == ECONNRESET));
 }
 
 static void descriptor_close(struct fd_closer *c, int fd)

@@ -141,12 +141,16 @@ size_t threads_since(const std::set<std::string> &before)
 // act.
 TEST(FdCloser, MessagesOfAPeerThatHasGone)
 {
+    const int on = 1;
+
     for (int type : {SOCK_SEQPACKET, SOCK_STREAM, SOCK_DGRAM}) {
         RawClient peer;
         int s[2], keep[3];
         const std::set<std::string> before = threads();
 
         ASSERT_EQ(socketpair(AF_UNIX, type, 0, s), 0);
+        // Each message tells its sender, and so does the end of a stream, again and again.
+        ASSERT_EQ(setsockopt(s[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on), 0);
         peer.sock = s[1];
         for (int &k : keep) {
             int fd = lingering(&k, 4096);
@@ -162,6 +166,43 @@ TEST(FdCloser, MessagesOfAPeerThatHasGone)
         EXPECT_EQ(threads_since(before), 0) << "a thread waits for a descriptor: type " << type;
         for (int k : keep)
             close(k);
+    }
+}
+
+size_t open_fds()
+{
+    size_t n = 0;
+
+    for (const auto &fd : std::filesystem::directory_iterator("/proc/self/fd"))
+        n += !fd.path().empty();
+    return n;
+}
+
+// The kernel makes a descriptor of the sender for each message that is received (Linux 6.5).
+TEST(FdCloser, DescriptorsOfTheSender)
+{
+    constexpr int kPassPidfd = 76; // SO_PASSPIDFD
+    const int on = 1;
+
+    for (int type : {SOCK_SEQPACKET, SOCK_STREAM, SOCK_DGRAM}) {
+        const std::set<std::string> before = threads();
+        const size_t fds = open_fds();
+        int s[2];
+
+        ASSERT_EQ(socketpair(AF_UNIX, type, 0, s), 0);
+        if (setsockopt(s[0], SOL_SOCKET, kPassPidfd, &on, sizeof on) < 0) {
+            close(s[0]);
+            close(s[1]);
+            GTEST_SKIP() << "this kernel has no SO_PASSPIDFD";
+        }
+        for (int i = 0; i < 5; i++)
+            ASSERT_EQ(send(s[1], "x", 1, 0), 1);
+        fd_closer_add(s[0], 12345);
+        for (int i = 0; i < 3000 && threads_since(before) > 0; i++)
+            usleep(10000);
+        EXPECT_EQ(threads_since(before), 0) << "type " << type;
+        close(s[1]);
+        EXPECT_EQ(open_fds(), fds) << "type " << type;
     }
 }
 
