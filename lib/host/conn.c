@@ -104,6 +104,9 @@ void conn_limited(struct host *h, struct conn *c)
 
 void conn_round_trip(const struct host *h, struct conn *c, uint64_t sample_tsc, bool bound)
 {
+    /* The peer says when its packet answers. No answer is waited for longer, and a round trip of
+     * hours would count in what other connections of the port compare themselves with. */
+    sample_tsc = RTE_MIN(sample_tsc, CONN_SILENCE_STEPS * conn_silence_step(h));
     if (bound)
         rtt_bound(&c->rtt, sample_tsc);
     else

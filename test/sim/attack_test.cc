@@ -191,6 +191,30 @@ TEST(Attack, AnAckOfNothingCutsNoUnits)
     EXPECT_EQ(p.info().unit_bytes, 1408u);
 }
 
+// The peer says which of our packets its CNTL answers. What it says would count in the control of
+// other connections.
+TEST(Attack, ARoundTripOfAnHour)
+{
+    PeerOptions o;
+    Peer p(o);
+
+    p.open_by_host();
+    for (int i = 0; i < 40; i++) {
+        p.run(500000000);
+        p.say(p.state());
+    }
+    for (int i = 0; i < 20; i++) {
+        wire_cntl v = p.state();
+
+        v.echo_ns = 1;
+        v.echo_held_ns = 0;
+        p.say(v);
+        p.run(1000000);
+    }
+    EXPECT_GT(p.info().rtt_ns, 100000000u) << "it is heard";
+    EXPECT_LE(p.info().rtt_ns, o.silence_ms * 1000000ull);
+}
+
 // One flipped bit makes a unit of the first attempt look like one of a new attempt.
 TEST(Attack, CorruptNewAttempt)
 {
