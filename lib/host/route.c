@@ -132,7 +132,10 @@ void route_doubt(struct host *h, struct conn *c)
     if (!c->nexthop.known)
         return;
     route_refresh(h, c);
-    neighbor_doubt(&h->neighbors, c->nexthop.addr, &c->route.dst_mac, h->now);
+    /* Until the peer has proved itself, anybody may have sent the FIRST that the MAC address is
+     * from: then it is asked of all stations. */
+    neighbor_doubt(&h->neighbors, c->nexthop.addr, c->nexthop.proved ? &c->route.dst_mac : NULL,
+                   h->now);
     c->nexthop.neighbor = neighbor_slot(&h->neighbors, c->nexthop.addr);
     c->nexthop.doubt_at = h->now + neighbor_quick(&h->neighbors);
     conn_timer_at(h, c, c->nexthop.doubt_at);
