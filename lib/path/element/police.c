@@ -197,10 +197,12 @@ static void police_arrive(struct element *e, struct path_packet *packet)
 {
     struct police *po = (struct police *)e;
     const struct police_params *p = e->params;
-    uint64_t leaves = packet->at;
+    bool shapes = p->action == POLICE_SHAPE;
+    /* A new contract does not know what still waits under the old one. */
+    uint64_t leaves = shapes ? RTE_MAX(packet->at, po->last) : packet->at;
 
-    if (p->action == POLICE_SHAPE && (e->counts.queued_packets >= p->limit_packets ||
-                                      e->counts.queued_bytes + packet->len > p->limit_bytes)) {
+    if (shapes && (e->counts.queued_packets >= p->limit_packets ||
+                   e->counts.queued_bytes + packet->len > p->limit_bytes)) {
         element_drop(e, packet);
         return;
     }

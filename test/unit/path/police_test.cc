@@ -304,6 +304,22 @@ TEST(Police, ShapedDelayIsWhatItWas)
     EXPECT_EQ(histogram_min(l.element().delay), 98000000u);
 }
 
+// Frames wait under the old contract when the new one begins: those that come then wait behind
+// them, and still leave as far apart as it says.
+TEST(Police, ShapedFramesStayApartWhenAContractBegins)
+{
+    Line l("police pcr 8kbit shape at 1s police pcr 8kbit shape");
+
+    for (int i = 0; i < 21; i++)
+        l.push(0, 100);
+    for (uint64_t at = 1100000000; at < 2000000000; at += 100000000)
+        l.push(at, 100);
+    l.finish();
+    ASSERT_EQ(l.out.size(), 30u);
+    for (size_t i = 0; i < l.out.size(); i++) // the first one under it does not know the last one
+        EXPECT_EQ(l.out[i].at, (i > 20 ? i - 1 : i) * 100000000u) << i;
+}
+
 TEST(Police, WhatIsNoContract)
 {
     for (const char *bad :
