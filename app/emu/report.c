@@ -146,7 +146,7 @@ static json_t *histogram_json(const struct box *b, const struct histogram *h, bo
 
     json_object_set_new(o, "count", json_integer((json_int_t)count));
     json_object_set_new(o, "min", json_real((double)histogram_min(h) * scale));
-    json_object_set_new(o, "mean", json_real(count ? (double)h->sum / (double)count * scale : 0));
+    json_object_set_new(o, "mean", json_real(histogram_average(h) * scale));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         json_object_set_new(
             o, parts[i].name,

@@ -100,10 +100,7 @@ static uint64_t sent_of(const struct probes *p, uint32_t k)
 void probes_tell(const struct probes *p, struct result *r)
 {
     if (p->reflect)
-        result_value(r,
-                     histogram_count(&p->round) > 0
-                         ? (double)p->round.sum / (double)histogram_count(&p->round) / 1e9
-                         : NAN,
+        result_value(r, histogram_count(&p->round) > 0 ? histogram_average(&p->round) / 1e9 : NAN,
                      "s", "round_mean.%s", p->name);
     for (uint32_t k = 0; k < 2; k++) {
         const struct probes_class *c = &p->of[k];

@@ -19,13 +19,20 @@ uint64_t histogram_floor(uint32_t bucket)
     return ((uint64_t)(bucket & (HISTOGRAM_SUB - 1)) + HISTOGRAM_SUB) << shift;
 }
 
+static unsigned __int128 sum_get(const struct histogram *h)
+{
+    return (unsigned __int128)counter_get(&h->wraps) << 64 | counter_get(&h->sum);
+}
+
 void histogram_join(struct histogram *h, const struct histogram *from)
 {
+    unsigned __int128 sum = sum_get(h) + sum_get(from);
     uint64_t max = counter_get(&from->max), min_inverse = counter_get(&from->min_inverse);
 
     for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
         counter_add(&h->buckets[i], counter_get(&from->buckets[i]));
-    counter_add(&h->sum, counter_get(&from->sum));
+    counter_set(&h->wraps, (uint64_t)(sum >> 64));
+    counter_set(&h->sum, (uint64_t)sum);
     if (max > h->max)
         counter_set(&h->max, max);
     if (min_inverse > h->min_inverse)
@@ -73,5 +80,12 @@ uint64_t histogram_mean(const struct histogram *h)
 {
     uint64_t count = histogram_count(h);
 
-    return count == 0 ? 0 : counter_get(&h->sum) / count;
+    return count == 0 ? 0 : (uint64_t)(sum_get(h) / count);
+}
+
+double histogram_average(const struct histogram *h)
+{
+    uint64_t count = histogram_count(h);
+
+    return count == 0 ? 0 : (double)sum_get(h) / (double)count;
 }

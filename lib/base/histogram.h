@@ -17,7 +17,8 @@
 #define HISTOGRAM_BUCKETS  ((64 - HISTOGRAM_SUB_BITS + 1) * HISTOGRAM_SUB)
 
 struct histogram {
-    uint64_t sum, max;
+    uint64_t sum, wraps; /* modulo 2^64, and how often that was reached: in cycles, within hours */
+    uint64_t max;
     uint64_t min_inverse; /* UINT64_MAX - min, so that zeroed memory is an empty histogram */
     uint64_t buckets[HISTOGRAM_BUCKETS];
 };
@@ -34,8 +35,12 @@ static inline uint32_t histogram_bucket(uint64_t v)
 /* Adds a value n times, n > 0. */
 static inline void histogram_add_many(struct histogram *h, uint64_t v, uint64_t n)
 {
+    unsigned __int128 sum = (unsigned __int128)v * n + h->sum;
+
     counter_add(&h->buckets[histogram_bucket(v)], n);
-    counter_add(&h->sum, v * n);
+    counter_set(&h->sum, (uint64_t)sum);
+    if (sum >> 64 != 0)
+        counter_add(&h->wraps, (uint64_t)(sum >> 64));
     if (~v > h->min_inverse)
         counter_set(&h->min_inverse, ~v);
     if (v > h->max)
@@ -61,7 +66,8 @@ uint64_t histogram_quantile(const struct histogram *h, uint64_t parts, uint64_t 
 uint64_t histogram_count(const struct histogram *h);
 uint64_t histogram_min(const struct histogram *h); /* 0 if there are no values */
 
-/* The mean, rounded down; 0 if there are no values. */
+/* The mean; 0 if there are no values. The second is rounded down. */
+double histogram_average(const struct histogram *h);
 uint64_t histogram_mean(const struct histogram *h);
 
 #endif

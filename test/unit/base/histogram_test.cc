@@ -43,6 +43,20 @@ TEST(Histogram, EmptyOne)
     EXPECT_EQ(histogram_mean(h.get()), 0u);
 }
 
+// In cycles, the sum of a path's delays passes 2^64 within hours.
+TEST(Histogram, TheMeanOfALargeSum)
+{
+    auto h = std::make_unique<struct histogram>(), all = std::make_unique<struct histogram>();
+
+    for (int i = 0; i < 3; i++)
+        histogram_add_many(h.get(), 1ull << 61, 7);
+    EXPECT_EQ(histogram_mean(h.get()), 1ull << 61);
+    for (int i = 0; i < 3; i++)
+        histogram_join(all.get(), h.get());
+    EXPECT_EQ(histogram_mean(all.get()), 1ull << 61);
+    EXPECT_EQ(histogram_average(all.get()), 0x1p61);
+}
+
 TEST(Histogram, ExactWhereBucketsAreOneWide)
 {
     auto h = std::make_unique<struct histogram>();
