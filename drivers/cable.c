@@ -32,6 +32,7 @@ struct kept {
     uint16_t first, n;
     bool stuck; /* atomic: frames were dropped, and the queue has not taken a whole burst since */
     uint64_t since; /* when the queue last took a frame, or the first of these was given */
+    uint64_t bytes; /* of the whole burst, as given; 0 once counted */
     struct rte_mbuf *m[CABLE_BURST];
 };
 
@@ -309,6 +310,27 @@ static uint32_t receive(struct cable *w, struct direction *d, uint16_t queue)
     return n;
 }
 
+/* None of the burst is left: counts the bytes of it that were sent. */
+static void kept_count(struct direction *d, struct kept *k, uint64_t dropped_bytes)
+{
+    counter_add(&d->counts.tx_bytes, k->bytes - dropped_bytes);
+    k->bytes = 0;
+}
+
+/* Drops the kept frames. */
+static void kept_drop(struct direction *d, struct kept *k)
+{
+    uint64_t bytes = 0;
+
+    for (uint16_t i = 0; i < k->n; i++)
+        bytes += k->m[k->first + i]->pkt_len;
+    kept_count(d, k, bytes);
+    counter_add(&d->counts.tx_dropped, k->n);
+    rte_pktmbuf_free_bulk(k->m + k->first, k->n);
+    k->first = k->n = 0;
+    __atomic_store_n(&k->stuck, true, __ATOMIC_RELAXED);
+}
+
 /* Offers the kept frames to the port; true if none is left. */
 static bool kept_offer(struct cable *w, struct direction *d, struct kept *k)
 {
@@ -323,6 +345,7 @@ static bool kept_offer(struct cable *w, struct direction *d, struct kept *k)
     k->n = (uint16_t)(k->n - sent);
     k->first = (uint16_t)(k->n > 0 ? k->first + sent : 0);
     if (k->n == 0) {
+        kept_count(d, k, 0);
         if (k->stuck)
             __atomic_store_n(&k->stuck, false, __ATOMIC_RELAXED);
         return true;
@@ -336,10 +359,7 @@ static bool kept_offer(struct cable *w, struct direction *d, struct kept *k)
         if (now - k->since <= w->keep_cycles)
             return false;
     }
-    counter_add(&d->counts.tx_dropped, k->n);
-    rte_pktmbuf_free_bulk(k->m + k->first, k->n);
-    k->first = k->n = 0;
-    __atomic_store_n(&k->stuck, true, __ATOMIC_RELAXED);
+    kept_drop(d, k);
     return d->queues > 1;
 }
 
@@ -362,6 +382,7 @@ static void frames_deal(struct direction *d, struct rte_mbuf **m, uint16_t n, ui
 
         if (k->n == 0)
             k->since = now;
+        k->bytes += m[i]->pkt_len;
         k->m[k->n++] = m[i];
     }
 }
@@ -383,10 +404,10 @@ static uint32_t path_send(struct cable *w, struct direction *d, struct path *p, 
     } else {
         d->kept[0].n = n;
         d->kept[0].since = now;
+        d->kept[0].bytes = path_counts(p)->out_bytes - before;
     }
     for (uint16_t i = 0; i < n; i++)
         histogram_add(&d->counts.late, now - at[i]);
-    counter_add(&d->counts.tx_bytes, path_counts(p)->out_bytes - before);
     *clear = all_offer(w, d);
     return n;
 }

@@ -211,6 +211,9 @@ TEST_F(CableQueues, AFullQueueDoesNotStopTheOthersForLong)
     EXPECT_TRUE(cable_stuck(c, 0, 1));
     EXPECT_GT(rte_rdtsc() - start, keep);
     EXPECT_EQ(cable_counts(c, 0)->tx_dropped, 1u);
+    EXPECT_EQ(cable_counts(c, 0)->tx_packets, sent);
+    const uint64_t each = cable_counts(c, 0)->rx_bytes / cable_counts(c, 0)->rx_packets;
+    EXPECT_EQ(cable_counts(c, 0)->tx_bytes, sent * each) << "bytes that were not sent";
     for (uint32_t i = 0; i < 20; i++) {
         port[0].send(pool, 1, 1000 + i);
         port[0].send(pool, 0, 2000 + i);
