@@ -167,6 +167,7 @@ struct secured_peer {
     uint64_t asked;          /* number of the newest INIT that this worker has sent; 0: none */
     uint64_t interval;       /* of control */
     uint32_t inits, answers; /* looked at in that interval, of those from its addresses */
+    uint32_t macs;           /* of INIT that were verified for that */
 };
 
 struct conn_list {

@@ -17,6 +17,7 @@
 
 #define HANDSHAKES_MAX 4u          /* of a peer, in an interval of control */
 #define MACS_MAX       64u         /* of INIT, in an interval of control */
+#define PEER_MACS_MAX  16u         /* of these, of INIT from the addresses of one peer */
 #define WANT_AGAIN_NS  10000000ull /* an association is asked for at most this often */
 
 int security_create(struct host *h)
@@ -150,7 +151,7 @@ uint32_t security_seal(struct host *h, struct table_entry *e, const struct frame
  * so that those that come with one peer's address do not keep those of others out. To forge the
  * address is not enough to use these turns up: an INIT needs a right mac1, and the answer to our
  * own INIT, which has its number, needs no turn. A MAC takes a few microseconds, so only MACS_MAX
- * are computed in an interval.
+ * are computed in an interval, and PEER_MACS_MAX of one peer.
  */
 static bool handshake_has_turn(struct host *h, struct secured_peer *peer, const uint8_t *p,
                                const struct wire_header *w)
@@ -166,9 +167,10 @@ static bool handshake_has_turn(struct host *h, struct secured_peer *peer, const 
     }
     if (peer->interval != interval) {
         peer->interval = interval;
-        peer->inits = peer->answers = 0;
+        peer->inits = peer->answers = peer->macs = 0;
     }
-    if ((init ? peer->inits : peer->answers) == HANDSHAKES_MAX || (init && h->macs == MACS_MAX)) {
+    if ((init ? peer->inits : peer->answers) == HANDSHAKES_MAX ||
+        (init && (h->macs == MACS_MAX || peer->macs == PEER_MACS_MAX))) {
         host_count(h, COUNT_drop_handshake_full);
         return false;
     }
@@ -177,6 +179,7 @@ static bool handshake_has_turn(struct host *h, struct secured_peer *peer, const 
         return true;
     }
     h->macs++;
+    peer->macs++;
     if (!mac_first_right(p, h->networks->public_key)) {
         host_count(h, COUNT_drop_handshake_mac);
         return false;
