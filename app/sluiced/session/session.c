@@ -482,6 +482,7 @@ void sessions_poll(struct sessions *s)
     fd_closer_tend();
     sessions_hear(s);
     s->slice = SESSION_SLICE;
+    s->texts = SESSION_TEXTS;
     for (k = 0; k < s->cfg.max_sessions; k++) {
         struct session *x = &s->all[(s->serve_at + k) % s->cfg.max_sessions];
 

@@ -189,34 +189,55 @@ static void session_ask_route(struct sessions *s, struct session *x,
     session_say(x, &a, NULL, 0, -1);
 }
 
-static void session_ask_show(struct sessions *s, struct session *x,
-                             const struct protocol_request *q, int fd)
+/* Sends a part of x->show. */
+static void session_show_part(struct session *x, const struct protocol_show *p)
 {
     struct protocol_reply a = {.type = PROTOCOL_SHOW};
-    struct protocol_show p = q->u.show;
     uint64_t left;
 
-    p.what[sizeof p.what - 1] = 0;
-    if (p.offset == 0) {
-        free(x->show);
-        x->show = s->cfg.show != NULL ? s->cfg.show(s->cfg.ctx, p.what, &x->user_rights) : NULL;
-        x->show_bytes = x->show != NULL ? strlen(x->show) : 0;
-    }
-    if (x->show == NULL || p.offset > x->show_bytes) {
+    if (x->show == NULL || p->offset > x->show_bytes) {
         a.status = -EINVAL;
-        snprintf(a.text, sizeof a.text, "'%s' cannot be shown: try conns or ports", p.what);
+        snprintf(a.text, sizeof a.text, "'%s' cannot be shown: try conns or ports", p->what);
         session_say(x, &a, NULL, 0, -1);
         return;
     }
-    left = x->show_bytes - p.offset;
-    a.u.part.offset = p.offset;
+    left = x->show_bytes - p->offset;
+    a.u.part.offset = p->offset;
     a.u.part.total_bytes = x->show_bytes;
     a.u.part.len_bytes = left < PROTOCOL_PART_MAX ? (uint32_t)left : PROTOCOL_PART_MAX;
-    session_say(x, &a, x->show + p.offset, a.u.part.len_bytes, -1);
+    session_say(x, &a, x->show + p->offset, a.u.part.len_bytes, -1);
     if (left <= PROTOCOL_PART_MAX) {
         free(x->show);
         x->show = NULL;
     }
+}
+
+/* Makes the text, once it is this session's turn: a text of many connections takes a while, in
+ * which control does nothing else for anybody. */
+static void session_go_show(struct sessions *s, struct session *x)
+{
+    const struct protocol_show *p = &x->pending.show;
+
+    if (s->texts == 0)
+        return;
+    s->texts--;
+    free(x->show);
+    x->show = s->cfg.show != NULL ? s->cfg.show(s->cfg.ctx, p->what, &x->user_rights) : NULL;
+    x->show_bytes = x->show != NULL ? strlen(x->show) : 0;
+    x->pending.type = 0;
+    session_show_part(x, p);
+}
+
+static void session_ask_show(struct sessions *s, struct session *x,
+                             const struct protocol_request *q, int fd)
+{
+    struct protocol_show p = q->u.show;
+
+    p.what[sizeof p.what - 1] = 0;
+    if (p.offset == 0)
+        x->pending = (struct session_pending){.type = q->type, .show = p};
+    else
+        session_show_part(x, &p);
 }
 
 static void session_ask_ring(struct sessions *s, struct session *x,
@@ -258,7 +279,7 @@ static const struct session_request {
     [PROTOCOL_LISTEN] = {session_ask_listen, session_go_listen, false, true},
     [PROTOCOL_UNLISTEN] = {session_ask_unlisten, session_go_unlisten, false, true},
     [PROTOCOL_ROUTE] = {session_ask_route, NULL, false, false},
-    [PROTOCOL_SHOW] = {session_ask_show, NULL, false, false},
+    [PROTOCOL_SHOW] = {session_ask_show, session_go_show, false, false},
     [PROTOCOL_COMMAND] = {session_ask_command, NULL, false, false},
     [PROTOCOL_RING] = {session_ask_ring, NULL, false, false},
     [PROTOCOL_CAPTURE] = {session_ask_capture, NULL, false, true},

@@ -25,6 +25,7 @@
 #define SESSION_REQUESTS 8            /* served per session and call of sessions_poll() */
 #define SESSION_ACCEPTS  16           /* new clients per call of sessions_poll() */
 #define SESSION_SLICE    (8ull << 20) /* bytes faulted in per sessions_poll(), over all sessions */
+#define SESSION_TEXTS    1            /* made for SHOW per sessions_poll(), over all sessions */
 #define SESSION_TEXT_MAX PROTOCOL_TEXT_MAX
 #define SESSION_CAPTURES 16u /* per session */
 
@@ -67,6 +68,7 @@ struct session_pending {
     uint64_t agreed;  /* channels that agreed: a bit per channel */
     char text[SESSION_TEXT_MAX];
     struct protocol_session session; /* parameters of a request SESSION */
+    struct protocol_show show;       /* those of a request SHOW */
 };
 
 struct session {
@@ -108,6 +110,7 @@ struct sessions {
     bool stopping;
     uint64_t used_bytes;        /* of all users */
     uint64_t slice;             /* bytes that this sessions_poll() may still fault in */
+    uint32_t texts;             /* that it may still make */
     uint32_t serve_at;          /* which session is served first */
     struct channels **channels; /* by host */
     struct session *all;        /* max_sessions entries */

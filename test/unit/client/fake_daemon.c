@@ -30,6 +30,8 @@ struct fake_daemon {
     int stop; /* 1: the sessions end; 2: the workers return */
     uint64_t mapped_bytes;
     uint32_t captures;     /* atomic */
+    uint32_t texts;        /* made for SHOW in this sessions_poll() */
+    uint32_t texts_max;    /* atomic: the most of them in any */
     struct access *reload; /* rules that control takes; NULL: none */
 };
 
@@ -56,6 +58,8 @@ static char *daemon_show(void *ctx, const char *what, const struct access_user *
     uint32_t i, n = d->cfg.show_bytes;
     char *text;
 
+    if (++d->texts > d->texts_max)
+        __atomic_store_n(&d->texts_max, d->texts, __ATOMIC_RELAXED);
     if (strcmp(what, "conns") != 0)
         return NULL;
     text = malloc(n + 1);
@@ -150,6 +154,11 @@ static void daemon_capture_free(void *ctx, struct capture *c)
     free(c);
 }
 
+uint32_t fake_daemon_texts_max(const struct fake_daemon *d)
+{
+    return __atomic_load_n(&d->texts_max, __ATOMIC_RELAXED);
+}
+
 uint32_t fake_daemon_captures(const struct fake_daemon *d)
 {
     return __atomic_load_n(&d->captures, __ATOMIC_RELAXED);
@@ -178,6 +187,7 @@ static void *daemon_control(void *arg)
         if (a != NULL)
             sessions_set_access(d->sessions, a);
         poll(&p, 1, 1);
+        d->texts = 0;
         sessions_poll(d->sessions);
     }
     end = now_ns() + 20000000000u;
@@ -185,6 +195,7 @@ static void *daemon_control(void *arg)
     while (!sessions_idle(d->sessions)) {
         CHECK(now_ns() < end);
         poll(&p, 1, 1);
+        d->texts = 0;
         sessions_poll(d->sessions);
     }
     return NULL;

@@ -48,6 +48,8 @@ uint64_t fake_daemon_mapped_bytes(const struct fake_daemon *d);
 #define FAKE_CAPTURE_RINGS 1000u
 #define FAKE_CAPTURE_UNIT  32u /* bytes, less than a PROTOCOL_LINE */
 uint32_t fake_daemon_captures(const struct fake_daemon *d);
+/* The most texts that were made for SHOW in one sessions_poll(). */
+uint32_t fake_daemon_texts_max(const struct fake_daemon *d);
 
 #ifdef __cplusplus
 }

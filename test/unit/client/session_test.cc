@@ -153,6 +153,38 @@ TEST_F(SessionTest, ShowComesInParts)
     sluice_close(s);
 }
 
+// While control makes a text, it does nothing for anybody else. Clients that ask for many do not
+// keep it from that.
+TEST_F(SessionTest, TextsAreMadeOneAtATime)
+{
+    constexpr int kTexts = 8;
+    RawClient clients[3];
+    struct protocol_request q = {};
+    struct protocol_reply a;
+
+    start();
+    q.magic = PROTOCOL_MAGIC;
+    q.version = PROTOCOL_VERSION;
+    for (RawClient &c : clients) {
+        ASSERT_TRUE(c.connect(path));
+        ASSERT_EQ(c.ask(PROTOCOL_HELLO).status, 0);
+    }
+    q.type = PROTOCOL_SHOW;
+    strcpy(q.u.show.what, "conns");
+    for (int i = 0; i < kTexts; i++)
+        for (RawClient &c : clients)
+            ASSERT_TRUE(c.send(&q, sizeof q));
+    for (int i = 0; i < kTexts; i++)
+        for (RawClient &c : clients) {
+            ASSERT_TRUE(c.receive(&a));
+            EXPECT_EQ(a.status, 0);
+            EXPECT_EQ(a.u.part.total_bytes, config.show_bytes);
+        }
+    EXPECT_EQ(fake_daemon_texts_max(daemon), 1u);
+    ASSERT_TRUE(clients[0].send(&q, sizeof q));
+    clients[0].hang_up(); // before its turn, perhaps
+}
+
 TEST_F(SessionTest, StoppedDaemonEndsEverythingWithAReason)
 {
     struct sluice_conn *c[2];
