@@ -104,10 +104,30 @@ static uint16_t u16_at(const uint8_t *p)
     return (uint16_t)(p[0] << 8 | p[1]);
 }
 
+/* The type of the transport header, and where it begins. DPDK knows a single 802.1Q tag, and two
+ * tags of which the outer one is of 802.1ad. So it is shown the packet without its tags. */
+static uint32_t transport(const struct rte_mbuf *m, uint32_t ip_off, uint32_t *l4_off)
+{
+    uint16_t tags = (uint16_t)(ip_off - RTE_ETHER_HDR_LEN);
+    struct rte_mbuf view;
+    struct rte_net_hdr_lens lens;
+    uint32_t type;
+
+    if (tags > 0) {
+        view = *m;
+        view.data_off = (uint16_t)(view.data_off + tags);
+        view.data_len = (uint16_t)(view.data_len - tags);
+        view.pkt_len -= tags;
+        m = &view;
+    }
+    type = rte_net_get_ptype(m, &lens, RTE_PTYPE_ALL_MASK) & RTE_PTYPE_L4_MASK;
+    *l4_off = tags + lens.l2_len + lens.l3_len;
+    return type;
+}
+
 void ip_flow(const struct rte_mbuf *m, struct ip_flow *f)
 {
     const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *), *ip;
-    struct rte_net_hdr_lens lens;
     bool v6;
     uint32_t off = ip_offset(m, &v6), type, l4;
 
@@ -135,8 +155,7 @@ void ip_flow(const struct rte_mbuf *m, struct ip_flow *f)
         memcpy(f->dst + 12, ip + 16, 4);
         f->proto = ip[9];
     }
-    type = rte_net_get_ptype(m, &lens, RTE_PTYPE_ALL_MASK) & RTE_PTYPE_L4_MASK;
-    l4 = (uint32_t)lens.l2_len + lens.l3_len;
+    type = transport(m, off, &l4);
     if (type == RTE_PTYPE_L4_TCP)
         f->proto = 6;
     else if (type == RTE_PTYPE_L4_UDP)

@@ -89,6 +89,37 @@ TEST(Match, Conditions)
     }
 }
 
+/* Puts a VLAN tag in front of those that the frame has. */
+struct rte_mbuf *tag(struct rte_mbuf *m, uint16_t type, uint16_t vlan)
+{
+    EXPECT_NE(rte_pktmbuf_prepend(m, 4), nullptr);
+    uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
+
+    memmove(p, p + 4, 12);
+    p[12] = static_cast<uint8_t>(type >> 8);
+    p[13] = static_cast<uint8_t>(type);
+    p[14] = static_cast<uint8_t>(vlan >> 8);
+    p[15] = static_cast<uint8_t>(vlan);
+    return m;
+}
+
+TEST(Match, PortsBehindTags)
+{
+    const std::vector<std::vector<uint16_t>> tags = {
+        {}, {0x8100}, {0x88a8}, {0x8100, 0x8100}, {0x8100, 0x88a8}, {0x88a8, 0x88a8}};
+
+    for (const char *rule : {"dport 2000", "port 1000 proto udp", "dport 2000 vlan 7"})
+        for (const char *peer : {"10.0.0.1", "fd00::1"})
+            for (size_t i = 0; i < tags.size(); i++) {
+                struct rte_mbuf *m = udp_make(route_make(peer, peer));
+
+                for (uint16_t type : tags[i])
+                    tag(m, type, 7);
+                EXPECT_EQ(matched(rule, {m})[0], strstr(rule, "vlan") == nullptr || i > 0)
+                    << rule << " " << peer << " " << i;
+            }
+}
+
 /* Multicast listener reports are IPv6 packets that begin with hop-by-hop options, number 0. */
 TEST(Match, HopByHopOptionsAreStillIp)
 {
