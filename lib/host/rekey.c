@@ -102,6 +102,21 @@ static void decision_take(struct host *h, struct mail *m)
     CHECK(mail_put(h->mailbox.up, &back));
 }
 
+/* An INIT goes the way of the connection that wants it. A repeated one goes from the port that it
+ * was first sent from, though it may be for another connection by then: the peer answers a repeated
+ * INIT only to where it came from. */
+static void init_route(struct host *h, struct mail *m)
+{
+    struct secured_peer *peer = &h->peers[m->peer];
+    uint64_t number = wire_init_number(m->bytes);
+
+    m->route = h->conns[m->conn].route;
+    if (peer->asked == number)
+        m->route.sport = peer->asked_sport;
+    peer->asked = number;
+    peer->asked_sport = m->route.sport;
+}
+
 bool rekey_run(struct host *h, struct mail *m)
 {
     /* an answer to control needs room */
@@ -114,8 +129,7 @@ bool rekey_run(struct host *h, struct mail *m)
         if (m->down == MAIL_ASK) {
             if (!ask_wanted(h, m))
                 continue;
-            m->route = h->conns[m->conn].route;
-            h->peers[m->peer].asked = wire_init_number(m->bytes);
+            init_route(h, m);
         }
         host_count(h, COUNT_tx_handshake);
         return true;

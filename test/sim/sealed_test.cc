@@ -109,6 +109,33 @@ TEST_F(Sealed, HandshakeLost)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
+// The answer is lost, and by the time that it is asked for again, the connection that wanted it is
+// over, and another one waits for it, from another port.
+TEST_F(Sealed, ResponseLostAndAnotherConnectionWaits)
+{
+    int responses = 0;
+
+    o.config = [](uint32_t, host_config *h) {
+        h->source_first = 61440;
+        h->source_last = 65535;
+    };
+    path = [&](uint32_t, rte_mbuf *, const Seen &s, world_fate *fate) {
+        if (s.type == WIRE_RESPONSE && ++responses == 1)
+            fate->copies = 0;
+    };
+    Pair p(o);
+
+    p.connect();
+    p.wait(10000000);
+    EXPECT_EQ(responses, 1);
+    host_close(p.a(), p.conn[0], WIRE_END_ABORT, world_now(p.w));
+    p.wait(2000000);
+    p.open();
+    EXPECT_TRUE(p.run([&] { return p.opened[0] == 0; }, CLOCK_NS_PER_S)) << p.state();
+    EXPECT_EQ(responses, 2);
+    p.close();
+}
+
 // A second connection needs no handshake, and its first request comes right behind FIRST.
 TEST_F(Sealed, EarlyDataAtOnce)
 {
