@@ -31,13 +31,16 @@ static void received_publish(struct receiver *r)
     r->received = now;
 }
 
-static bool all_there(const struct window *w, uint64_t now)
+/* Nothing more is waited for. A window that was ended early would have gone on for long. */
+static bool all_there(const struct receiver *r, uint64_t now)
 {
+    const struct window *w = r->window;
+
     if (__atomic_load_n(&w->senders_done, __ATOMIC_ACQUIRE) < w->senders)
         return false;
     return __atomic_load_n(&w->received, __ATOMIC_RELAXED) >=
                __atomic_load_n(&w->sent, __ATOMIC_RELAXED) ||
-           now >= w->end_tsc + w->wait_tsc;
+           now >= r->end_tsc + w->wait_tsc;
 }
 
 static void phase_step(struct receiver *r, uint64_t now)
@@ -60,7 +63,7 @@ static void phase_step(struct receiver *r, uint64_t now)
     }
     if (r->phase == RECEIVER_WAITING) {
         received_publish(r);
-        if (all_there(r->window, now))
+        if (all_there(r, now))
             r->phase = RECEIVER_DONE;
     }
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The load generator with real neighbours over memif: exact counts, and those of the path emulator beside them."""
+import functools
 import json
 import signal
 import time
@@ -10,7 +11,7 @@ from .harness import Context, TestbedError, scene
 from testbed.box import Box, element
 from testbed.load import Load, load_process, memif_vdevs
 from testbed.pair import pair_cpus
-from testbed.process import Process, Testbed
+from testbed.process import Process, Testbed, until
 
 
 def equal(result: dict[str, Any], **expected: object) -> None:
@@ -188,6 +189,22 @@ def mistakes(testbed: Testbed, context: Context) -> None:
     if not 0 < result["seconds"] < 30 or result["sent"] == 0:
         raise TestbedError(f"the window was not ended early: {result}")
     mirror.stop()
+
+
+@scene("sluice-load: a signal ends a window also where frames are lost, or not looked at", company=True)
+def ended_early(testbed: Testbed, context: Context) -> None:
+    def ready(process: Process) -> bool:
+        return "ready" in process.err() + process.out()
+
+    for vdev, option in (("net_null0,no-rx=1", "--verify"), ("net_ring0", "--count")):
+        process = load_process(testbed, context.build, "early", [vdev], [pair_cpus()[0][0]],
+                               ["--seconds", "120", "--wait", "0.1", "--warmup", "0", "--rate", "1kpps", "--json", option])
+        until(functools.partial(ready, process), 20, "it is ready", process=process)
+        time.sleep(1)
+        result = last_json(process)
+        equal(result, interrupted=True)
+        if result["sent"] == 0 or result["seconds"] > 60:
+            raise TestbedError(f"{option}: {result}")
 
 
 @scene("sluice-load's exit statuses", company=True)
