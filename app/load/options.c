@@ -133,6 +133,7 @@ static const struct option options[] = {
 
 struct parse {
     struct options *o;
+    bool seconds; /* were given */
     char *err;
     size_t err_len;
 };
@@ -213,6 +214,7 @@ static int valued_set(struct parse *p, int option, const char *value)
 {
     struct options *o = p->o;
 
+    p->seconds |= option == SECONDS;
     switch (option) {
     case PORTS:
         return ports_set(p, value);
@@ -254,7 +256,6 @@ static int option_set(struct parse *p, int option, const char *value)
         if (o->mode != MODE_SEND)
             return option_wrong("--listen", "--reflect", "choose one of them", p->err, p->err_len);
         o->mode = option == LISTEN ? MODE_LISTEN : MODE_REFLECT;
-        o->plan.seconds = 0;
     }
     if (option == JSON || option == CSV)
         o->output = option == JSON ? OUTPUT_JSON : OUTPUT_CSV;
@@ -274,17 +275,34 @@ static uint64_t frame_max(const struct options *o)
     return max;
 }
 
+/* A window that a line describes begins with what the command line says, which is no list then. */
+static int lines_check(struct parse *p)
+{
+    struct options *o = p->o;
+
+    if (o->mode != MODE_SEND)
+        return option_wrong("--interactive", o->mode == MODE_LISTEN ? "--listen" : "--reflect",
+                            "these exclude each other; leave one out", p->err, p->err_len);
+    if (o->n_sizes > 1 || o->n_rates > 1)
+        return option_wrong("--interactive", o->n_sizes > 1 ? "a list of sizes" : "a list of rates",
+                            "give one of them, and the others in lines", p->err, p->err_len);
+    if (o->n_sizes > 0 && plan_set(&o->plan, "size", o->sizes[0], p->err, p->err_len) != 0)
+        return -EINVAL;
+    return o->n_rates > 0 ? plan_set(&o->plan, "rate", o->rates[0], p->err, p->err_len) : 0;
+}
+
 static int options_check(struct parse *p)
 {
     struct options *o = p->o;
 
+    if (o->mode != MODE_SEND && !p->seconds)
+        o->plan.seconds = 0; /* until a signal */
     if (o->count &&
         (o->verify || o->mode != MODE_SEND || o->max_loss >= 0 || o->output == OUTPUT_CSV))
         return option_wrong("--count", "and --verify, --listen, --reflect, --max-loss or --csv",
                             "these need what it leaves out; leave one out", p->err, p->err_len);
-    if (o->interactive && o->mode != MODE_SEND)
-        return option_wrong("--interactive", o->mode == MODE_LISTEN ? "--listen" : "--reflect",
-                            "these exclude each other; leave one out", p->err, p->err_len);
+    if (o->interactive && lines_check(p) != 0)
+        return -EINVAL;
     if (o->mtu == 0)
         o->mtu = RTE_MAX(frame_max(o) - RTE_ETHER_HDR_LEN, MTU_STANDARD);
     return 0;
@@ -292,7 +310,7 @@ static int options_check(struct parse *p)
 
 int options_parse(struct options *o, int argc, char **argv, char *err, size_t err_len)
 {
-    struct parse p = {o, err, err_len};
+    struct parse p = {o, false, err, err_len};
     const char *value;
     int i, rc = 0;
 

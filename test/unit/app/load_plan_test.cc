@@ -160,6 +160,16 @@ TEST(LoadOptions, ListsMakeWindows)
     ASSERT_EQ(p.rc, 0) << p.err;
     EXPECT_EQ(p.o.mtu, 9000u);
     EXPECT_EQ(p.o.max_loss, 0);
+    // in whatever order
+    for (const char *mode : {"--listen", "--reflect"}) {
+        EXPECT_EQ(parse({"--seconds", "10", mode}).o.plan.seconds, 10) << mode;
+        EXPECT_EQ(parse({mode, "--seconds=10"}).o.plan.seconds, 10) << mode;
+        EXPECT_EQ(parse({mode}).o.plan.seconds, 0) << mode;
+    }
+    p = parse({"--interactive", "--size", "512", "--rate", "1kpps"});
+    EXPECT_EQ(p.err, "");
+    EXPECT_EQ(p.o.plan.mix.bytes_max, 512u);
+    EXPECT_EQ(p.o.plan.kind, PLAN_PPS);
     EXPECT_LT(parse({}).o.max_loss, 0);
 }
 
@@ -170,6 +180,8 @@ TEST(LoadOptions, MistakesAreNamed)
     EXPECT_NE(parse({"--flows"}).err.find("--flows needs a value"), std::string::npos);
     EXPECT_NE(parse({"--listen", "--reflect"}).err.find("one of them"), std::string::npos);
     EXPECT_NE(parse({"--listen", "--interactive"}).err.find("exclude"), std::string::npos);
+    for (const char *key : {"--size=60,90", "--rate=1kpps,2kpps"})
+        EXPECT_NE(parse({"--interactive", key}).err.find("a list of"), std::string::npos) << key;
     EXPECT_NE(parse({"--count", "--max-loss", "0"}).err.find("leave one out"), std::string::npos);
     EXPECT_NE(parse({"--count", "--csv"}).err.find("leave one out"), std::string::npos);
     EXPECT_TRUE(parse({"--count", "--interactive"}).o.count);
