@@ -301,6 +301,11 @@ static int options_check(struct parse *p)
         (o->verify || o->mode != MODE_SEND || o->max_loss >= 0 || o->output == OUTPUT_CSV))
         return option_wrong("--count", "and --verify, --listen, --reflect, --max-loss or --csv",
                             "these need what it leaves out; leave one out", p->err, p->err_len);
+    /* What one queue does not get, another one may have got. */
+    if (o->mode == MODE_LISTEN && o->queues > 1)
+        return option_wrong("--listen", "several queues",
+                            "lost frames are told by their numbers; leave --queues out", p->err,
+                            p->err_len);
     if (o->interactive && lines_check(p) != 0)
         return -EINVAL;
     if (o->mtu == 0)

@@ -180,6 +180,8 @@ TEST(LoadOptions, MistakesAreNamed)
     EXPECT_NE(parse({"--flows"}).err.find("--flows needs a value"), std::string::npos);
     EXPECT_NE(parse({"--listen", "--reflect"}).err.find("one of them"), std::string::npos);
     EXPECT_NE(parse({"--listen", "--interactive"}).err.find("exclude"), std::string::npos);
+    EXPECT_NE(parse({"--listen", "--queues", "2"}).err.find("leave --queues out"),
+              std::string::npos);
     for (const char *key : {"--size=60,90", "--rate=1kpps,2kpps"})
         EXPECT_NE(parse({"--interactive", key}).err.find("a list of"), std::string::npos) << key;
     EXPECT_NE(parse({"--count", "--max-loss", "0"}).err.find("leave one out"), std::string::npos);
