@@ -337,13 +337,20 @@ static inline uint32_t due_take(struct pacer *p, uint64_t now)
     return p->due_end;
 }
 
-/* Runs the turns of due flows, at most max. Returns how many packets they sent. */
+/* Runs the turns of due flows, until all have had theirs or max packets are sent. Returns how many
+ * these are. A flow whose time lies beyond the wheel's horizon may be due and send nothing. */
 static inline uint32_t due_run(struct pacer *p, uint64_t now, void **packets, uint32_t max)
 {
-    uint32_t at = p->due_at, left = p->due_end - at, n = left < max ? left : max;
+    uint32_t sent = 0;
 
-    p->due_at += n;
-    return flows_run(p, p->due + at, n, now, packets, max);
+    while (sent < max && p->due_at < p->due_end) {
+        uint32_t at = p->due_at, left = p->due_end - at, room = max - sent;
+        uint32_t n = left < room ? left : room;
+
+        p->due_at += n;
+        sent += flows_run(p, p->due + at, n, now, packets + sent, room);
+    }
+    return sent;
 }
 
 uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)

@@ -7,6 +7,10 @@
 #include "credit_model.h"
 #include "pacer_world.h"
 
+extern "C" {
+#include "pace/wheel.h"
+}
+
 namespace
 {
 constexpr uint64_t kHz = 1000000000;
@@ -75,6 +79,32 @@ TEST(Pacer, WhoIsAloneMeetsOthersMovesAndEnds)
     EXPECT_EQ(pacer_drain(w.p, 0, some, 32), 16u);
     EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
     EXPECT_EQ(w.poll(1ull << 42).size(), 0u);
+}
+
+/* A flow whose time lies beyond the wheel's horizon is due there, and sends nothing then. */
+TEST(Pacer, FlowsThatAreDueAndSendNothingKeepTheirTurn)
+{
+    constexpr uint32_t kFlows = 200;
+    constexpr uint64_t kNext = 2000 * kHz; // 2000 bytes at 1 B/s
+    PacerWorld w(config(kFlows, 2 * kFlows), 0);
+    size_t sent = 0;
+
+    static_assert(kNext > WHEEL_HORIZON, "it lies beyond");
+    for (uint32_t f = 0; f < kFlows; f++) {
+        pacer_flow_set(w.p, f, 1, 2000, 0);
+        for (int i = 0; i < 2; i++)
+            w.push(f, 2000, 0);
+    }
+    while (size_t n = w.poll(0).size())
+        sent += n;
+    EXPECT_EQ(sent, kFlows);
+    for (uint64_t at : {uint64_t{WHEEL_HORIZON}, kNext - 1})
+        for (int i = 0; i < 10; i++)
+            EXPECT_EQ(w.poll(at).size(), 0u) << at;
+    while (size_t n = w.poll(kNext).size())
+        sent += n;
+    EXPECT_EQ(sent, 2 * kFlows) << "flows are lost";
+    EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
 }
 
 TEST(Pacer, RateZeroParksAndAnotherRateWakes)
