@@ -161,7 +161,7 @@ void conn_rate_apply(struct host *h, struct conn *c)
         if (rate == 0 && c->pacing.rate_Bps != 0)
             rate = 1;
     }
-    credit_set(&c->pacing.credit, h->cfg.hz, rate, burst, h->now);
+    credit_set(&c->pacing.credit, h->cfg.hz, rate, burst, pacing_now(h));
     counter_set(&c->pub.tx_rate_Bps, rate);
     counter_set(&c->pub.tx_burst_bytes, burst);
     counter_set(&c->pub.tx_reason, limited ? (uint64_t)GRANT_LIMIT : c->pacing.reason);

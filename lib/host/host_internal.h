@@ -257,6 +257,13 @@ struct host {
     struct unit_set_page *pages;
 };
 
+/* When the next packet can leave at the earliest: what the port has got already is to leave at
+ * times up to tx_time. Credit up to then is spent, so a new rate counts from then on. */
+static inline uint64_t pacing_now(const struct host *h)
+{
+    return RTE_MAX(h->now, h->tx_time);
+}
+
 /* Is control's newest grant for this number meant for this connection, not for an earlier one? */
 static inline bool grant_holds(const struct host *h, const struct conn *c)
 {

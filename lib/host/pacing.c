@@ -67,9 +67,10 @@ void pacing_contract(struct host *h, struct conn *c)
     if (limits.pcr_Bps == 0)
         return;
     /* host_create() has checked the configuration, and a peak cannot make it invalid */
-    CHECK(contract_init(&c->pacing.contract, &limits, h->cfg.hz, h->now, err, sizeof err) == 0);
+    CHECK(contract_init(&c->pacing.contract, &limits, h->cfg.hz, pacing_now(h), err, sizeof err) ==
+          0);
     if (old.peak_cost != 0)
-        contract_continue(&c->pacing.contract, &old, h->now);
+        contract_continue(&c->pacing.contract, &old, pacing_now(h));
 }
 
 /*

@@ -202,6 +202,36 @@ TEST_F(Pacing, AnApplicationsLimitHoldsInEachWindow)
     }
 }
 
+// The port gets packets a millisecond before they leave. Their credit is spent by then, also where
+// the rate changes in between.
+TEST_F(Pacing, ALimitThatChangesGivesBackNoCredit)
+{
+    constexpr uint64_t kRate = kGigabit / 4;
+    struct host_conn_info from;
+    uint64_t least, most, begun;
+    PairOptions o = options();
+
+    o.lead_ns = kMs;
+    Pair p(o);
+    p.open();
+    for (int i = 0; i < 4; i++) {
+        p.recv(kRequest);
+        p.send(kRequest);
+    }
+    p.wait(20 * kMs);
+    begun = world_now(p.w) + 20 * kMs;
+    for (int i = 0; i < 2000; i++) { // each 50 us
+        ASSERT_EQ(host_limit(p.a(), p.conn[0], kRate + i % 2 * kRate / 50, 0, world_now(p.w)), 0);
+        world_wake(p.w, 0, world_now(p.w));
+        p.wait(50000);
+    }
+    ASSERT_TRUE(host_conn_info(p.a(), p.conn[0], &from));
+    windows(begun, world_now(p.w), 10 * kMs, &least, &most);
+    EXPECT_GE(least + 4 * from.unit_bytes, kRate / 100);
+    EXPECT_LE(most, kRate / 100 * 51 / 50 + 4 * from.unit_bytes);
+    p.close();
+}
+
 // Control runs only each 50 ms, but a limit of the receiver holds a round trip later.
 TEST_F(Pacing, ALimitDoesNotWaitForControl)
 {
