@@ -7,9 +7,9 @@
  *                            2 n rounded up to a power of two
  *
  * When the number of newcomers doubles, the grants of the earlier ones are lowered to the same
- * part. So the newcomers of one interval never have more than the pool in sum, and each hears
- * of a lower grant a few times at most. Within an interval, grants of newcomers only fall; control
- * sets them in the next one.
+ * part. So the newcomers of one interval never have more than the pool in sum at one worker, and
+ * each hears of a lower grant a few times at most. Within an interval, grants of newcomers only
+ * fall; control sets them, over all workers, in the next one.
  */
 #include "host/host_internal.h"
 
