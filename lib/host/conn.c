@@ -31,11 +31,11 @@ uint32_t conn_unit_min(const struct addr *peer, bool sealed)
 
 uint32_t conn_unit_halves(uint32_t bytes, const struct addr *peer, bool sealed)
 {
-    uint32_t parts = 1;
+    uint32_t min = conn_unit_min(peer, sealed), halvings = 0;
 
-    while (bytes / parts > conn_unit_min(peer, sealed))
-        parts *= 2;
-    return bytes - bytes % parts;
+    while (bytes >> halvings > min)
+        halvings++;
+    return bytes >> halvings << halvings;
 }
 
 uint32_t conn_unit_max(const struct host *h, const struct addr *peer, bool sealed)
