@@ -149,9 +149,7 @@ struct sender_resume {
     struct digest *digest;
     uint64_t kept_bytes; /* of all files, for the progress bar */
     uint64_t offers;     /* files that were, or are being, sent */
-    /* Of the file that sender_receiver_has() was about: since the ASK, others were sent, which may
-     * have taken long; and its hash. */
-    bool busy, hashed;
+    bool hashed;         /* the file that sender_receiver_has() was about has this hash */
     uint8_t hash[RECORD_HASH_BYTES];
 };
 
@@ -393,10 +391,10 @@ bool sender_asks_enough(const struct sender *s);
 /* Asks about another file, for which the caller has made room. Returns the number of the ASK; 0: it
  * was not asked about. */
 uint64_t sender_asks(struct sender *s, const struct tree_entry *e);
-/* What the receiver has of the file that is to be sent next, by the number of its ASK; sets
- * delta.list. *link: the number that it had, if it has several names. */
+/* What the receiver has of the file that is to be sent next; sets delta.list. *link: the number
+ * that it had, if it has several names. */
 enum sender_has { SENDER_HAS_NOTHING, SENDER_HAS_PART, SENDER_HAS_ALL, SENDER_HAS_UNKNOWN };
-enum sender_has sender_receiver_has(struct sender *s, uint64_t ask, uint64_t *link);
+enum sender_has sender_receiver_has(struct sender *s, const struct sender_entry *q, uint64_t *link);
 /* A file of this name is offered: what the receiver was asked before does not hold any more. */
 void sender_outdates(struct sender *s, const char *name);
 /* Compares the next chunk of the open file. True: *step is done instead of sending; false: up to

@@ -225,13 +225,11 @@ static enum sender_step file_take(struct sender *s, const struct sender_entry *q
     if (link != 0)
         return file_hard(s, e, link);
     if (s->options->resume)
-        has = sender_receiver_has(s, q->ask, &link);
+        has = sender_receiver_has(s, q, &link);
     if (has == SENDER_HAS_UNKNOWN) {
         sender_flush(s);
         return SENDER_WAITS;
     }
-    if (has == SENDER_HAS_ALL && !dry_run && s->resume.busy && !tree_is_same(e))
-        has = SENDER_HAS_NOTHING;
     if (has == SENDER_HAS_ALL && !dry_run) {
         file_there(s, e);
     } else if (!dry_run) { /* else the receiver has said what it would do */

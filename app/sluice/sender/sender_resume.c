@@ -136,8 +136,17 @@ uint64_t sender_asks(struct sender *s, const struct tree_entry *e)
     return u->last;
 }
 
-enum sender_has sender_receiver_has(struct sender *s, uint64_t ask, uint64_t *link)
+/* Whether the receiver's answer is about the file as it is now. While nothing else is sent, answers
+ * come soon; behind another file, one may have waited for long. */
+static bool ask_holds(const struct sender_resume *u, const struct sender_ask *a,
+                      const struct tree_entry *e)
 {
+    return !a->outdated && (u->offers == a->offers || tree_is_same(e));
+}
+
+enum sender_has sender_receiver_has(struct sender *s, const struct sender_entry *q, uint64_t *link)
+{
+    uint64_t ask = q->ask;
     enum sender_has has = SENDER_HAS_NOTHING;
     struct sender_resume *u = &s->resume;
     struct sender_ask *a;
@@ -152,11 +161,10 @@ enum sender_has sender_receiver_has(struct sender *s, uint64_t ask, uint64_t *li
     if (!a->answered)
         return SENDER_HAS_UNKNOWN;
     u->held_blocks -= a->list.n;
-    u->busy = u->offers != a->offers;
     u->hashed = a->hashed;
     memcpy(u->hash, a->hash, sizeof u->hash);
     sender_delta_begin(s, a, ask);
-    if (a->whole && !a->outdated)
+    if (a->whole && ask_holds(u, a, &q->e))
         has = SENDER_HAS_ALL;
     else if (a->part_bytes > 0)
         has = SENDER_HAS_PART;
