@@ -3,6 +3,7 @@
 // space ahead, units that shrink, bits that flip in the right place.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstring>
 
 extern "C" {
@@ -189,6 +190,59 @@ TEST(Attack, AnAckOfNothingCutsNoUnits)
     EXPECT_GT(p.counter("drop_cntl_ack"), 100u);
     EXPECT_EQ(p.counter("units_cut"), 0u);
     EXPECT_EQ(p.info().unit_bytes, 1408u);
+}
+
+// A peer acknowledges a part of a request, takes only shorter units from then on that do not divide
+// those, and lets all of them be lost. The request ends with the reason, and not never.
+TEST(Attack, AUnitThatNothingDividesIsNamed)
+{
+    PeerOptions o;
+    Peer p(o);
+
+    p.open_by_host();
+    p.posted = p.host_initial + 1;
+    p.say(p.state());
+    p.post_send(100000, 5);
+    ASSERT_TRUE(p.until([&] { return p.heard_type(WIRE_DATA) > 20; }));
+    p.ack = pos_make(p.host_initial, 3);
+    for (int i = 0; i < 100 && p.done(HOST_SEND, 5) == nullptr; i++) {
+        wire_cntl v = p.state(WIRE_SREQ);
+
+        v.unit_max = 1000;
+        v.received = 3;
+        v.span_count = 1;
+        v.spans[0] = {p.ack, pos_make(p.host_initial, 60)};
+        p.say(v);
+        p.run(20000000);
+    }
+    ASSERT_NE(p.done(HOST_SEND, 5), nullptr) << "it is repeated for ever";
+    EXPECT_EQ(p.done(HOST_SEND, 5)->status, -ECOMM);
+}
+
+// A station of the link opens a connection from the address of another one, which says nothing.
+// Its MAC address does not become that of its victim.
+TEST(Attack, AForgedFirstMakesNoNeighbour)
+{
+    PeerOptions o;
+    struct host_neighbor n;
+    uint32_t asked = 0;
+
+    o.answer_arp = false;
+    Peer p(o);
+    p.accept();
+    p.say_first();
+    p.run(200000000); // so long that an answer to the host's CNTL is overdue
+    p.host_key = p.host_seq = 0;
+    p.say_data(p.initial, 0, 1000, 1000);
+    for (int i = 0; i < 100; i++) {
+        p.run(5000000);
+        for (uint32_t k = 0; k < HOST_NEIGHBORS_MAX; k++)
+            if (host_neighbor(p.h(), k, &n) && addr_equal(&n.addr, &p.route.src)) {
+                asked++;
+                ASSERT_FALSE(n.known) << i;
+            }
+    }
+    EXPECT_GT(asked, 0u) << "it is asked for";
 }
 
 // The peer says which of our packets its CNTL answers. What it says would count in the control of
