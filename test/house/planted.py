@@ -517,7 +517,7 @@ FAULTS = [
           "scripts/python/bench/results.py", "if not self.rows or self.missing() or", "if self.missing() or",
           "/usr/bin/python3 -B test/bench/paired_test.py Rows Program", r"FAIL: test_nothing_measured"),
     Fault("bench paths --only nonsense passes", "a table without any path has no NO",
-          "scripts/python/bench/paths.py", "    if not chosen:\n", "    if chosen is None:\n",
+          "scripts/python/bench/results.py", "    if not found:\n", "    if found is None:\n",
           JUDGE + "Paths", r"FAIL: test_a_pattern_of_nothing"),
     Fault("bench paths uses one seed", "the verdict depended on one seed of losses and keys",
           "scripts/python/bench/paths.py", "    return range(first, first + args.seeds)\n",

@@ -14,7 +14,6 @@ import argparse
 import functools
 import json
 import os
-import re
 import shutil
 import statistics
 import tempfile
@@ -30,7 +29,7 @@ from . import paired
 from testbed.daemon import Build
 from .demo import noise_write, size_bytes
 from .paired import Bar
-from .results import Results
+from .results import Results, matching
 from testbed.pair import ADDR_B, memif_pair, veth_pair
 from testbed.process import Process, Testbed, TestbedError, cpus
 from .whys import Whys, words
@@ -87,13 +86,8 @@ def cases(only: str) -> list[Case]:
     """The cases whose names match."""
     every = [Case(link, idle, load, what) for link in LINKS for idle in IDLES for load in LOADS
              for what in WHATS]
-    try:
-        chosen = [c for c in every if re.search(only, c.name)]
-    except re.error as problem:
-        raise TestbedError(f"--only {only} is no regular expression: {problem}") from None
-    if not chosen:
-        raise TestbedError(f"no case matches --only {only}; a name is, for example, {every[0].name}")
-    return chosen
+    names = matching(only, [c.name for c in every], "case")
+    return [c for c in every if c.name in names]
 
 
 def check_options(args: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 
 from .paired import Bar
-from .results import Results
+from .results import Results, matching
 from testbed.process import Testbed, TestbedError, cpus
 
 ROW = re.compile(r"(\S+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+"
@@ -35,13 +35,8 @@ def seeds_of(args: argparse.Namespace) -> range:
 
 def demand(results: Results, names: Sequence[str], only: str, seeds: Iterable[int]) -> None:
     """Three rows for each path and seed. names: those of all paths."""
-    try:
-        chosen = [n for n in names if re.search(only, n)]
-    except re.error as problem:
-        raise TestbedError(f"--only {only} is no regular expression: {problem}") from None
-    if not chosen:
-        raise TestbedError(f"no path matches --only {only}; a name is, for example, {names[0]}")
-    results.demand(*(f"{name}, seed {seed}: {row}" for seed in seeds for name in chosen for row in JUDGED))
+    wanted = matching(only, names, "path")
+    results.demand(*(f"{name}, seed {seed}: {row}" for seed in seeds for name in wanted for row in JUDGED))
 
 
 def rows(results: Results, text: str, seed: int) -> None:

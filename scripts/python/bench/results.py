@@ -7,6 +7,7 @@ at the end, the status is ERROR. So a row that was not measured never counts as 
 import dataclasses
 import json
 import os
+import re
 import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,19 @@ from typing import Any, TextIO
 
 from . import paired
 from .paired import Bar
+from testbed.process import TestbedError
 from testbed.table import print_table
+
+
+def matching(only: str, names: Sequence[str], what: str) -> list[str]:
+    """The names in which the option --only, a regular expression, is found. what: that they are names of, in messages."""
+    try:
+        found = [name for name in names if re.search(only, name)]
+    except re.error as problem:
+        raise TestbedError(f"--only {only} is no regular expression: {problem}") from None
+    if not found:
+        raise TestbedError(f"no {what} matches --only {only}; a name is, for example, {names[0]}")
+    return found
 
 
 class Results:
