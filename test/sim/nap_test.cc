@@ -81,7 +81,7 @@ TEST_F(Nap, ServesSeveralPacketsAtOnce)
         slower += (double)naps.took_ns >= 1.05 * (double)polls.took_ns ||
                   (double)naps.napped_ns <= 0.3 * 2 * (double)naps.took_ns;
     }
-    EXPECT_LE(slower, 1) << "of 324 worlds, 4 were: path control has taken a nap for a queue";
+    EXPECT_LE(slower, 1) << "of 324 worlds, 4 were";
 }
 
 // A sends fast, with short bursts or by a contract that allows a packet every 11 us at most, and

@@ -35,6 +35,7 @@ TEST(LossyPath, IsUsed)
 {
     const Pools &pools = Pools::get();
     double sum = 0;
+    uint32_t low = 0;
     rng r;
 
     rng_init(&r, test_seed());
@@ -44,9 +45,11 @@ TEST(LossyPath, IsUsed)
 
         std::printf("  %5.1f Mbit/s, %6.2f ms, %4.1f %% lost in runs of %4.1f: %5.1f %%\n",
                     o.rate_bps / kM, o.rtt_ns / kMs, 100 * o.loss, o.loss_run, 100 * used);
-        EXPECT_GE(used, 0.65 * (1 - o.loss)) << "of 720 one used 72 %, the others 80 % or more";
+        EXPECT_GE(used, 0.65 * (1 - o.loss));
+        low += used < 0.75 * (1 - o.loss);
         sum += used / (1 - o.loss);
     }
+    EXPECT_LE(low, 1u) << "of 720 one used 72 %, the others 80 % or more";
     EXPECT_GE(sum / kWorlds, 0.88) << "of 120 one was 91 %, the others 95 % or more";
     EXPECT_TRUE(pools.whole()) << "mbufs leak";
 }

@@ -169,24 +169,15 @@ TEST(FdCloser, MessagesOfAPeerThatHasGone)
     }
 }
 
-size_t open_fds()
-{
-    size_t n = 0;
-
-    for (const auto &fd : std::filesystem::directory_iterator("/proc/self/fd"))
-        n += !fd.path().empty();
-    return n;
-}
-
 // The kernel makes a descriptor of the sender for each message that is received (Linux 6.5).
-TEST(FdCloser, DescriptorsOfTheSender)
+TEST_F(FdCloserTest, DescriptorsOfTheSender)
 {
     constexpr int kPassPidfd = 76; // SO_PASSPIDFD
     const int on = 1;
 
     for (int type : {SOCK_SEQPACKET, SOCK_STREAM, SOCK_DGRAM}) {
         const std::set<std::string> before = threads();
-        const size_t fds = open_fds();
+        const long fds = descriptors();
         int s[2];
 
         ASSERT_EQ(socketpair(AF_UNIX, type, 0, s), 0);
@@ -202,7 +193,7 @@ TEST(FdCloser, DescriptorsOfTheSender)
             usleep(10000);
         EXPECT_EQ(threads_since(before), 0) << "type " << type;
         close(s[1]);
-        EXPECT_EQ(open_fds(), fds) << "type " << type;
+        EXPECT_EQ(descriptors(), fds) << "type " << type;
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Units of a request become smaller: it is split, or begins anew.
+// A request whose units become smaller is split, or begins anew.
 #include <cerrno>
 
 #include "receiver_fixture.h"

@@ -16,6 +16,12 @@ extern "C" {
 #include "vt/receiver.h"
 }
 
+/* The bytes of the requests of a test. */
+inline uint8_t content(uint32_t request, uint64_t offset)
+{
+    return (uint8_t)((request * 31 + offset) * 167 >> 2);
+}
+
 struct ModelUnit {
     bool got = false, known = false; /* known: it is missing, or may be */
     uint64_t asked = 0, mark = 0;    /* when it was last asked for; the next packet then */

@@ -31,11 +31,6 @@ struct Weather {
     uint64_t lost_of_64 = 0, doubled_of_64 = 0, shuffle = 1; /* shuffle: how many may overtake */
 };
 
-uint8_t content(uint32_t request, uint64_t offset)
-{
-    return (uint8_t)((request * 31 + offset) * 167 >> 2);
-}
-
 std::vector<uint64_t> random_lens(struct rng *r)
 {
     std::vector<uint64_t> lens(1 + rng_below(r, 12));

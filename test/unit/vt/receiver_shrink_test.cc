@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../base/seed.h"
+#include "receiver_model.h"
 
 extern "C" {
 #include "base/rng.h"
@@ -86,11 +87,6 @@ class Shrinking
                 size[i] = std::min(size[i], to);
             restarted++;
         }
-    }
-
-    static uint8_t content(uint32_t k, uint32_t offset)
-    {
-        return (uint8_t)((k * 31 + offset) * 167 >> 2);
     }
 
     enum vt_verdict send(uint32_t k, uint32_t unit)
