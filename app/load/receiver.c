@@ -31,7 +31,8 @@ static void received_publish(struct receiver *r)
     r->received = now;
 }
 
-/* Nothing more is waited for. A window that was ended early would have gone on for long. */
+/* Nothing more is waited for. The wait begins where the measured part has ended here, which a
+ * signal may bring about long before the window's time. */
 static bool all_there(const struct receiver *r, uint64_t now)
 {
     const struct window *w = r->window;

@@ -10,7 +10,7 @@
  * writes to it; if it is locked, or not wholly ours, another one with random digits is made.
  *
  * A file shorter than RECORD_CHUNK_BYTES has nothing worth resuming. Its part is not locked, which
- * would cost it a fifth of its system calls. Instead, no part so short is removed by
+ * would cost it a third of its system calls. Instead, no part so short is removed by
  * part_name_clean() before it has been left alone for PART_NAME_BRIEF_S.
  */
 #ifndef SLUICE_COMMAND_PART_NAME_H

@@ -234,7 +234,7 @@ static void session_ask_show(struct sessions *s, struct session *x,
     struct protocol_show p = q->u.show;
 
     p.what[sizeof p.what - 1] = 0;
-    if (p.offset == 0)
+    if (p.offset == 0) /* its step is the first one: the text is not made if the session ends */
         x->pending = (struct session_pending){.type = q->type, .show = p};
     else
         session_show_part(x, &p);
