@@ -28,6 +28,22 @@ static uint32_t conns_in_all(const struct host_control *c)
     return all;
 }
 
+/* Takes the user bytes of all workers since the last interval. Connections that began and ended in
+ * between count, too. */
+static void bytes_take(struct host_control *c)
+{
+    uint64_t rx_bytes = 0, tx_bytes = 0;
+
+    for (uint32_t k = 0; k < c->n; k++) {
+        rx_bytes += counter_get(&c->hosts[k]->count[COUNT_rx_payload_bytes]);
+        tx_bytes += counter_get(&c->hosts[k]->count[COUNT_tx_payload_bytes]);
+    }
+    c->sample.rx_bytes = rx_bytes - c->seen_rx_bytes;
+    c->sample.tx_bytes = tx_bytes - c->seen_tx_bytes;
+    c->seen_rx_bytes = rx_bytes;
+    c->seen_tx_bytes = tx_bytes;
+}
+
 struct host_control *host_control_create(struct host *const *hosts, uint32_t n, uint64_t now,
                                          char *err, size_t err_len)
 {
@@ -60,6 +76,7 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
     c->max_Bps = c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX;
     capacity_init(&c->capacity);
     host_control_set_link(c, 0);
+    bytes_take(c);
     c->last = now;
     c->n_totals = 1;
     return c;
@@ -285,6 +302,7 @@ static void sample_take(struct host_control *c, const struct host_port_counters 
     s->bursts = port->bursts - c->seen.bursts;
     s->full = port->full - c->seen.full;
     c->seen = *port;
+    bytes_take(c);
     if (s->overruns > 0) {
         trace_add(&c->trace, c->last, TRACE_OVERRUN, TRACE_NO_CONN, 0, s->overruns,
                   c->capacity.capacity_Bps);

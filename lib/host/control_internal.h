@@ -32,7 +32,7 @@ struct flow_stats {
     uint64_t path_rtt_ns;    /* the shortest round trip known */
     uint64_t throughput_Bps; /* mean since the connection became active; after 8 intervals, a moving
                                 mean of about 8 */
-    uint64_t epoch, bytes, lost, tx_bytes;
+    uint64_t epoch, bytes, lost;
     uint64_t grant_Bps, burst_bytes;
     struct burst burst; /* what the host can take of this connection back to back */
     struct bottleneck_flow bottleneck;
@@ -125,6 +125,7 @@ struct host_control {
     uint64_t noted_Bps; /* newest capacity in the history; noted_why: its reason */
     enum capacity_why noted_why;
     struct host_port_counters seen;
+    uint64_t seen_rx_bytes, seen_tx_bytes; /* user bytes, of all workers */
     uint64_t rx_bytes, time_ns; /* of all intervals so far: bytes received, and length */
     uint64_t overrun_ns;        /* time_ns of the last overrun */
     uint64_t last;

@@ -26,19 +26,16 @@ static bool uses_grant(const struct flow_stats *r)
     return r->grant_Bps != 0 && r->rate_Bps >= r->grant_Bps / 4 * 3;
 }
 
-/* Adds one connection's traffic to the sample of the host. */
-static void sample_add(struct host_control *c, struct flow_stats *r, uint64_t bytes, uint64_t sent,
-                       uint64_t interval_ns)
+/* Finds one connection's rate, and whether it would send more than it is granted. */
+static void rate_find(struct host_control *c, struct flow_stats *r, uint64_t bytes,
+                      uint64_t interval_ns)
 {
     r->rate_Bps = mul_div(bytes - r->bytes, CLOCK_NS_PER_S, interval_ns);
     r->throughput_Bps =
         (uint64_t)((int64_t)r->throughput_Bps +
                    ((int64_t)r->rate_Bps - (int64_t)r->throughput_Bps) / (int64_t)(r->since + 1));
-    c->sample.rx_bytes += bytes - r->bytes;
-    c->sample.tx_bytes += sent - r->tx_bytes;
     if (uses_grant(r))
         c->sample.hungry = true;
-    r->tx_bytes = sent;
 }
 
 /* The rate at which packets come. Intervals in which none came count once the next packet has come,
@@ -197,7 +194,7 @@ bool flow_stats_update(struct host_control *c, struct host *h, uint32_t i, struc
     r->active = false;
     if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != HOST_OPEN)
         return false;
-    uint64_t bytes = counter_get(&p->rx_bytes), sent = counter_get(&p->tx_bytes);
+    uint64_t bytes = counter_get(&p->rx_bytes);
     uint64_t loss_runs = counter_get(&p->rx_loss_runs), clean = counter_get(&p->rx_clean);
     uint64_t lost = counter_get(&p->rx_lost);
 
@@ -220,7 +217,7 @@ bool flow_stats_update(struct host_control *c, struct host *h, uint32_t i, struc
     if (r->limit_Bps == 0)
         r->limit_Bps = UINT64_MAX;
     r->few = has_few(p, r, interval_ns);
-    sample_add(c, r, bytes, sent, interval_ns);
+    rate_find(c, r, bytes, interval_ns);
     ceiling_update(c, p, r);
     burst_sample(c, p, r, loss_runs, clean);
     pace_update(r, bytes, interval_ns);
