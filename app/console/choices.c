@@ -63,7 +63,13 @@ static void word_add(void *ctx, const char *word, const struct grammar_kind *kin
                  word, kind->example);
 }
 
-/* The length of the text with which all choices begin. */
+/* Is this byte of UTF-8 not the first of its character? */
+static bool inside_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* The length of the text with which all choices begin, in whole characters. */
 static size_t choices_common(const struct choices *ch)
 {
     size_t len = strlen(ch->word[0]);
@@ -72,6 +78,8 @@ static size_t choices_common(const struct choices *ch)
         for (size_t k = 0; k < len; k++)
             if (ch->word[i][k] != ch->word[0][k])
                 len = k;
+    while (len > 0 && inside_character(ch->word[0][len]))
+        len--;
     return len;
 }
 

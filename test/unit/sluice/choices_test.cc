@@ -83,3 +83,13 @@ TEST_F(Choices, FilesAreCompletedButForNamesThatATerminalWouldObey)
     folder.write("\303\274ber", ""); // not ASCII, but a name
     EXPECT_EQ(more("load " + folder.at("\303")), "\274ber ");
 }
+
+TEST_F(Choices, NamesAreCompletedInWholeCharacters)
+{
+    Folder folder;
+
+    folder.write("m\303\244rz", "");
+    EXPECT_EQ(more("load " + folder.at("")), "m\303\244rz ");
+    folder.write("m\303\266we", ""); // its second character begins as that of the other one
+    EXPECT_EQ(more("load " + folder.at("")), "m");
+}
