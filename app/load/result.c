@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <string.h>
 
 #include <rte_common.h>
 
@@ -204,16 +203,23 @@ static json_t *counts_json(const struct result *r)
     return o;
 }
 
-void result_json(const struct result *sum, const struct result *directions, unsigned int n,
-                 FILE *out)
+static json_t *window_json(const struct result *sum)
 {
-    json_t *o = json_object(), *list;
+    json_t *o = json_object();
 
     json_object_set_new(o, "size", json_string(sum->plan->size));
     json_object_set_new(o, "rate", json_string(sum->plan->rate));
     count_set(o, "flows", sum->plan->flows.count);
     json_object_set_new(o, "interrupted", json_boolean(sum->interrupted));
     json_object_update_new(o, counts_json(sum));
+    return o;
+}
+
+void result_json(const struct result *sum, const struct result *directions, unsigned int n,
+                 FILE *out)
+{
+    json_t *o = window_json(sum), *list;
+
     if (n > 1) {
         list = json_array();
         for (unsigned int i = 0; i < n; i++)
@@ -226,33 +232,87 @@ void result_json(const struct result *sum, const struct result *directions, unsi
     fflush(out);
 }
 
+/* ---- CSV: a column for each value of the JSON ---------------------------------------------- */
+
+#define PARTS(name, object, unit)                                                                  \
+    {name "_count", object, "count"}, {name "_min" unit, object, "min"},                           \
+        {name "_mean" unit, object, "mean"}, {name "_p50" unit, object, "p50"},                    \
+        {name "_p90" unit, object, "p90"}, {name "_p99" unit, object, "p99"},                      \
+        {name "_p999" unit, object, "p999"},                                                       \
+    {                                                                                              \
+        name "_max" unit, object, "max"                                                            \
+    }
+#define COLUMN(name)                                                                               \
+    {                                                                                              \
+        name, name, NULL                                                                           \
+    }
+
+static const struct {
+    const char *name, *member;
+    const char *part; /* of the histogram that the member is; NULL: the member is the value */
+} columns[] = {
+    COLUMN("size"),
+    COLUMN("rate"),
+    COLUMN("flows"),
+    COLUMN("interrupted"),
+    COLUMN("seconds"),
+    COLUMN("rx_seconds"),
+    COLUMN("requested_pps"),
+    COLUMN("offered_pps"),
+    COLUMN("tx_pps"),
+    COLUMN("rx_pps"),
+    COLUMN("tx_l2_bps"),
+    COLUMN("tx_line_bps"),
+    COLUMN("rx_l2_bps"),
+    COLUMN("rx_line_bps"),
+    COLUMN("link_bps"),
+    COLUMN("sent"),
+    COLUMN("refused"),
+    COLUMN("arrived"),
+    COLUMN("received"),
+    COLUMN("lost"),
+    COLUMN("loss"),
+    COLUMN("duplicates"),
+    COLUMN("reordered"),
+    PARTS("displacement", "displacement", ""),
+    COLUMN("beyond"),
+    COLUMN("corrupt"),
+    COLUMN("foreign"),
+    COLUMN("earlier"),
+    COLUMN("flows_seen"),
+    PARTS("latency", "latency_ns", "_ns"),
+    PARTS("late", "late_ns", "_ns"),
+};
+
+/* A cell without quotes: sizes and rates have no commas, which separate those of several windows.
+ * What is not known is empty. */
+static void cell_print(const json_t *value, FILE *out)
+{
+    if (json_is_string(value))
+        fputs(json_string_value(value), out);
+    else if (value != NULL && !json_is_null(value))
+        json_dumpf(value, out, JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));
+}
+
 void result_csv_head(FILE *out)
 {
-    fputs("size,rate,flows,seconds,requested_pps,offered_pps,tx_pps,rx_pps,tx_l2_bps,tx_line_bps,"
-          "rx_l2_bps,rx_line_bps,sent,refused,received,lost,duplicates,reordered,"
-          "displacement_max,beyond,corrupt,foreign,earlier,latency_min_ns,latency_mean_ns,"
-          "latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p999_ns,latency_max_ns\n",
-          out);
+    for (unsigned int i = 0; i < RTE_DIM(columns); i++)
+        fprintf(out, "%s%s", i > 0 ? "," : "", columns[i].name);
+    fputc('\n', out);
 }
 
 void result_csv(const struct result *r, FILE *out)
 {
-    const struct histogram *h = &r->latency;
-    double offered_pps = rate(r->sent + r->refused, r->seconds);
+    json_t *o = window_json(r);
 
-    fprintf(out, "%s,%s,%u,%.6f,%.3f,%.3f,%.3f,%.3f,%.0f,%.0f,%.0f,%.0f", r->plan->size,
-            r->plan->rate, r->plan->flows.count, r->seconds, r->requested_pps, offered_pps,
-            rate(r->sent, r->seconds), rate(r->arrived, r->rx_seconds),
-            l2_bps(r->sent_bytes, r->seconds), line_bps(r->sent_bytes, r->sent, r->seconds),
-            l2_bps(r->arrived_bytes, r->rx_seconds),
-            line_bps(r->arrived_bytes, r->arrived, r->rx_seconds));
-    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, r->sent,
-            r->refused, r->received, lost(r), r->duplicates, r->reordered);
-    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, r->displacement.max,
-            r->beyond, r->corrupt, r->foreign, r->earlier);
-    fprintf(out, ",%" PRIu64 ",%" PRIu64, histogram_min(h), histogram_mean(h));
-    for (unsigned int i = 0; i < RTE_DIM(quantiles); i++)
-        fprintf(out, ",%" PRIu64, histogram_quantile(h, quantiles[i].parts, 1000));
-    fprintf(out, ",%" PRIu64 "\n", h->max);
+    for (unsigned int i = 0; i < RTE_DIM(columns); i++) {
+        const json_t *value = json_object_get(o, columns[i].member);
+
+        if (i > 0)
+            fputc(',', out);
+        cell_print(columns[i].part != NULL ? json_object_get(value, columns[i].part) : value, out);
+    }
+    json_decref(o);
+    fputc('\n', out);
     fflush(out);
 }
