@@ -135,6 +135,8 @@ static void op_abandon_one(struct sluice *s, struct client_op *op)
         c->tails[op->tail].busy = false;
         if (op->wait != NULL)
             *op->wait = (struct client_wait){.free = true, .status = -ENOTCONN};
+        else if (c->sync_error == 0)
+            c->sync_error = -ENOTCONN;
     } else if (op->kind <= PROTOCOL_SHUTDOWN && !c->closing) {
         client_ready_put(s, &done);
     }

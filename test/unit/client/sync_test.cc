@@ -156,6 +156,21 @@ TEST_F(SyncTest, ErrorsOfTailsAreReportedOnce)
     sluice_close(s);
 }
 
+/* The peer took none of it when the daemon ended. */
+TEST_F(SyncTest, FlushTellsThatTheDaemonEnded)
+{
+    struct sluice_conn *c[2];
+
+    start();
+    struct sluice *s = open();
+    auto *m = static_cast<uint8_t *>(sluice_alloc(s, 1 << 20));
+    pair(s, c);
+    ASSERT_EQ(sluice_send_sync(c[0], m, 65536), 0);
+    stop();
+    EXPECT_EQ(sluice_flush(c[0]), -ENOTCONN);
+    sluice_close(s);
+}
+
 /* Completions of other operations that arrive meanwhile are kept, in order. */
 TEST_F(SyncTest, OtherCompletionsAreKept)
 {
