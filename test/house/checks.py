@@ -222,6 +222,17 @@ def check_paths(tree: Tree) -> list[str]:
     return bad
 
 
+def check_device_calls(tree: Tree) -> list[str]:
+    """Programs start, stop and poll their ports through drivers/device.h."""
+    bad = []
+    for path in tree.sources("app"):
+        bare = source.strip_c(tree.text(path))
+        for m in re.finditer(rf"\b({rules.DEVICE_CALLS})\s*\(", bare):
+            line = bare.count("\n", 0, m.start()) + 1
+            bad.append(f"{path}:{line}: {m.group(1)}(): a port may be a memif; call device_*() of drivers/device.h")
+    return bad
+
+
 def check_words(tree: Tree) -> list[str]:
     """Comments of the product call a flow, a thread or a host "it", not "who" or "he"."""
     bad = []
@@ -326,6 +337,7 @@ ALL: dict[str, Callable[[Tree], list[str]]] = {
     "Python has types that mypy believes": check_types,
     "licence comes first": check_spdx,
     "no path of one machine": check_paths,
+    "programs poll ports through drivers/device.h": check_device_calls,
     "comments call things it": check_words,
     "headers compile alone": check_headers_alone,
     "man pages exist and lint": check_man_pages,

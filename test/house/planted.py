@@ -108,6 +108,8 @@ PLANTED: list[tuple[str, str, Mapping[str, str | None]]] = [
      _in_function("lib/wire/bad.c", "", "    printf(\"x\");\n")),
     ("asserts", "state machines call nothing banned",
      _in_function("lib/wire/bad.c", "", "    assert(1);\n")),
+    ("a program polls a port itself", "programs poll ports through drivers/device.h",
+     _in_function("app/sluiced/bad.c", "", "    rte_eth_rx_burst(0, 0, 0, 0);\n")),
     ("a file of 800 lines", "files and functions are small",
      {"lib/base/long.h": HEAD + "\n" * 799}),
     ("a function of 70 lines", "files and functions are small",

@@ -13,9 +13,11 @@
 #include <rte_ethdev.h>
 
 #include "base/counter.h"
+#include "common/buffer.h"
 #include "common/clock.h"
 #include "common/hush.h"
 #include "common/rights.h"
+#include "drivers/device.h"
 #include "sluiced/port/memif.h"
 #include "sluiced/port/tap_signals.h"
 #include "vt/place.h"
@@ -34,13 +36,40 @@ static bool is_vdev(const struct config_port *cfg)
     return strncmp(cfg->exception, "net_", 4) == 0;
 }
 
+/* Does the vdev fit, if it is a memif? */
+static int memif_check(const struct config_port *cfg, char *err, size_t err_len)
+{
+    uint32_t bsize = memif_bsize_min(cfg->mtu_bytes);
+    struct memif_args m;
+
+    if (strncmp(cfg->exception, "net_memif", strlen("net_memif")) != 0)
+        return 0;
+    memif_args_parse(&m, cfg->exception + strcspn(cfg->exception, ","));
+    if (m.server && m.bsize_bytes >= bsize)
+        return 0;
+    if (!m.server)
+        snprintf(err, err_len,
+                 "port %s: exception = %s: the memif must be the server, which waits for the other "
+                 "program; add role=server",
+                 cfg->name, cfg->exception);
+    else
+        snprintf(err, err_len,
+                 "port %s: mtu = %u does not fit bsize=%u of exception = %s; give the vdev of both "
+                 "ends bsize=%u, or lower mtu",
+                 cfg->name, cfg->mtu_bytes, m.bsize_bytes, cfg->exception,
+                 RTE_MIN((uint32_t)RTE_ALIGN_CEIL(bsize, 1024), BUFFER_BYTES_MAX));
+    return -EINVAL;
+}
+
 /* Makes the configured device: a vdev by its arguments, or a TAP by the name of its interface. */
 static int device_make(struct exception *x, const struct port *p, char *err, size_t err_len)
 {
     const struct config_port *cfg = p->cfg;
     char args[CONFIG_VALUE_MAX + 64], name[64];
-    int rc;
+    int rc = memif_check(cfg, err, err_len);
 
+    if (rc != 0)
+        return rc;
     if (is_vdev(cfg))
         snprintf(args, sizeof args, "%s", cfg->exception);
     else
@@ -94,7 +123,7 @@ static bool is_memif(const struct exception *x)
 
 /* Uses no offloads: the kernel gives whole frames with their checksums, and takes frames as the
  * port received them. */
-static int device_start(struct exception *x, const struct port *p)
+static int configure_and_start(struct exception *x, const struct port *p)
 {
     struct rte_eth_conf conf;
     struct rte_ether_addr mac = p->mac;
@@ -117,7 +146,7 @@ static int device_start(struct exception *x, const struct port *p)
     if (rc == 0 && !memif)
         rc = rte_eth_dev_default_mac_addr_set(x->id, &mac);
     if (rc == 0)
-        rc = rte_eth_dev_start(x->id);
+        rc = device_start(x->id);
     x->started = rc == 0;
     return rc;
 }
@@ -142,7 +171,7 @@ static int device_open(struct exception *x, const struct port *p, char *err, siz
     rc = pools_make(x, p, err, err_len);
     if (rc != 0)
         return rc;
-    rc = device_start(x, p);
+    rc = configure_and_start(x, p);
     if (rc != 0)
         snprintf(err, err_len,
                  "port %s: exception = %s does not start with MTU %u, %u queue(s) and the port's "
@@ -186,9 +215,9 @@ void exception_drain(struct exception_queue *e)
 void exception_close(struct exception *x)
 {
     if (x->started)
-        rte_eth_dev_stop(x->id);
+        device_stop(x->id);
     if (x->made)
-        rte_eth_dev_close(x->id);
+        device_close(x->id);
     x->made = x->started = false;
 }
 
@@ -264,7 +293,7 @@ uint32_t exception_give(struct exception_queue *e, bool busy, uint64_t now)
     e->first += n;
     e->n -= n;
     for (uint32_t from = 0; from < n; from++) { /* a refused frame must not stop the rest */
-        uint16_t sent = rte_eth_tx_burst(e->port_id, e->queue, m + from, (uint16_t)(n - from));
+        uint16_t sent = device_tx(e->port_id, e->queue, m + from, (uint16_t)(n - from));
 
         done += sent;
         from += sent;
@@ -287,7 +316,7 @@ uint16_t exception_take(struct exception_queue *e, struct rte_mbuf **m, bool bus
 
     if (began < e->take_due)
         return 0;
-    n = rte_eth_rx_burst(e->port_id, e->queue, m, EXCEPTION_BURST);
+    n = device_rx(e->port_id, e->queue, m, EXCEPTION_BURST);
     for (uint16_t i = 0; i < n; i++) {
         m[i]->ol_flags = 0; /* the port has nothing left to compute */
         bytes += m[i]->pkt_len;

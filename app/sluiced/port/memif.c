@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <rte_ether.h>
+
 #define MEMIF_SOCKET_DEFAULT "/run/memif.sock"
 #define MEMIF_BSIZE_DEFAULT  2048
 
@@ -45,6 +47,11 @@ void memif_args_parse(struct memif_args *m, const char *args)
     }
     if (abstract)
         m->socket[0] = '\0';
+}
+
+uint32_t memif_bsize_min(uint32_t mtu_bytes)
+{
+    return mtu_bytes + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
 }
 
 static void socket_clean(const struct memif_args *m)

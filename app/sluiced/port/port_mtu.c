@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sets the MTU of a port. See port.h. ethdev's answer counts, with two exceptions. memif has no
- * MTU: the buffers of its ring bound its frames. (It can put a frame into several of them. But then
- * it writes into one more than are free if the ring is nearly full, and leaves marks behind that
- * join later frames: eth_memif_tx() of DPDK 22.11 to 25.11.) AF_PACKET up to 24.11 claims a maximum
+ * MTU: the buffers of its ring bound its frames (memif.h). AF_PACKET up to 24.11 claims a maximum
  * of 1500 bytes, but in truth the interface and framesz decide.
  */
 #include "sluiced/port/port.h"
@@ -79,7 +77,7 @@ static int mtu_set_packet(const struct port *p, char *err, size_t err_len)
 
 static int mtu_check_memif(const struct port *p, char *err, size_t err_len)
 {
-    uint32_t frame = p->cfg->mtu_bytes + RTE_ETHER_HDR_LEN + 4; /* with a VLAN tag */
+    uint32_t frame = memif_bsize_min(p->cfg->mtu_bytes);
 
     if (p->memif.bsize_bytes >= frame)
         return 0;

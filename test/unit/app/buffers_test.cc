@@ -7,6 +7,7 @@
 #include <string>
 
 extern "C" {
+#include "sluiced/port/exception.h"
 #include "sluiced/port/port.h"
 }
 
@@ -128,5 +129,35 @@ TEST(Buffers, TheSlotsOfAMemifHoldAFrame)
         if (c.wanted != 0) {
             EXPECT_NE(text.find(wanted), std::string::npos) << text;
         }
+    }
+}
+
+// A memif in place of the kernel takes whole frames, and waits for the other program.
+TEST(Buffers, TheMemifOfAnExceptionPortHoldsAFrameAndWaits)
+{
+    const struct {
+        uint32_t mtu;
+        const char *vdev, *says;
+    } cases[] = {
+        {9000, "net_memif7,role=server,id=0", "does not fit bsize=2048"},
+        {9000, "net_memif7,role=server,bsize=9017", "both ends bsize=9216"},
+        {1500, "net_memif7,id=0", "add role=server"},
+        {1500, "net_memif7,role=client", "add role=server"},
+    };
+
+    for (const auto &c : cases) {
+        config_port cfg = {};
+        port p = {};
+        struct exception x;
+        char err[400] = "";
+
+        std::snprintf(cfg.name, sizeof cfg.name, "p0");
+        std::snprintf(cfg.exception, sizeof cfg.exception, "%s", c.vdev);
+        cfg.mtu_bytes = c.mtu;
+        p.cfg = &cfg;
+        EXPECT_EQ(exception_open(&x, &p, err, sizeof err), -EINVAL) << c.vdev;
+        EXPECT_NE(std::string(err).find(c.says), std::string::npos) << err;
+        exception_close(&x);
+        exception_free(&x);
     }
 }
