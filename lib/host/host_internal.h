@@ -164,11 +164,12 @@ enum link_verdict {
 struct secured_peer {
     const struct assoc_rights *rights; /* in h->networks; NULL: there is no such peer any more */
     uint64_t wanted_ns;                /* when an association was last asked for; 0: never */
-    uint64_t asked;          /* number of the newest INIT that this worker has sent; 0: none */
-    uint16_t asked_sport;    /* the UDP port it was sent from */
-    uint64_t interval;       /* of control */
-    uint32_t inits, answers; /* looked at in that interval, of those from its addresses */
-    uint32_t macs;           /* of INIT that were verified for that */
+    uint64_t asked;       /* number of the newest INIT that this worker has sent; 0: none */
+    uint16_t asked_sport; /* the UDP port it was sent from */
+    uint64_t interval;    /* of control */
+    uint32_t inits;       /* looked at in that interval, of those from its addresses */
+    uint32_t answers, own_answers; /* the same; own: to an INIT of this worker */
+    uint32_t macs;                 /* of INIT that were verified for that */
 };
 
 struct conn_list {

@@ -149,33 +149,32 @@ uint32_t security_seal(struct host *h, struct table_entry *e, const struct frame
  * Is this packet of a handshake, from an address of the peer, to be looked at? If not, it is
  * counted as dropped. Control computes at most HANDSHAKES_MAX of a peer in each of its intervals,
  * so that those that come with one peer's address do not keep those of others out. To forge the
- * address is not enough to use these turns up: an INIT needs a right mac1, and the answer to our
- * own INIT, which has its number, needs no turn. A MAC takes a few microseconds, so only MACS_MAX
- * are computed in an interval, and PEER_MACS_MAX of one peer.
+ * address is not enough to use these turns up: an INIT needs a right mac1, and answers to our
+ * own INIT, which have its number, have turns of their own. A MAC takes a few microseconds, so only
+ * MACS_MAX are computed in an interval, and PEER_MACS_MAX of one peer.
  */
 static bool handshake_has_turn(struct host *h, struct secured_peer *peer, const uint8_t *p,
                                const struct wire_header *w)
 {
     uint64_t interval = counter_get(&h->start.interval);
-    bool init = w->type == WIRE_INIT;
+    bool init = w->type == WIRE_INIT, ours = !init && w->key == peer->asked;
+    uint32_t *turns = init ? &peer->inits : ours ? &peer->own_answers : &peer->answers;
 
-    if (!init && w->key == peer->asked)
-        return true;
     if (h->macs_interval != interval) {
         h->macs_interval = interval;
         h->macs = 0;
     }
     if (peer->interval != interval) {
         peer->interval = interval;
-        peer->inits = peer->answers = peer->macs = 0;
+        peer->inits = peer->answers = peer->own_answers = peer->macs = 0;
     }
-    if ((init ? peer->inits : peer->answers) == HANDSHAKES_MAX ||
+    if (*turns == HANDSHAKES_MAX ||
         (init && (h->macs == MACS_MAX || peer->macs == PEER_MACS_MAX))) {
         host_count(h, COUNT_drop_handshake_full);
         return false;
     }
-    if (!init) { /* perhaps another worker has asked */
-        peer->answers++;
+    if (!init) { /* not ours: perhaps another worker has asked */
+        ++*turns;
         return true;
     }
     h->macs++;
@@ -184,7 +183,7 @@ static bool handshake_has_turn(struct host *h, struct secured_peer *peer, const 
         host_count(h, COUNT_drop_handshake_mac);
         return false;
     }
-    peer->inits++;
+    ++*turns;
     return true;
 }
 
