@@ -167,6 +167,23 @@ int config_keys_load(struct config *c, const char *path, enum config_keys_use us
     return rc;
 }
 
+int config_keys_check(const struct config *now, const struct config *next, const char *path,
+                      char *err, size_t err_len)
+{
+    const struct reading r = {NULL, path, CONFIG_KEYS_RELOAD, err, err_len};
+
+    for (uint32_t i = 0; now->secrets != NULL && i < next->n_peers; i++) {
+        const struct config_peer *p = &next->peers[i];
+
+        if (config_peer_secured(p) &&
+            memcmp(p->public_key, now->secrets->self.public_key, sizeof p->public_key) == 0)
+            return read_error(&r, -EINVAL, p, "public_key",
+                              "is the key of this host until it restarts with the new "
+                              "private_key_file; restart it, or leave this peer out until then");
+    }
+    return 0;
+}
+
 void config_keys_free(struct config *c)
 {
     key_memory_free(c->secrets, sizeof *c->secrets);

@@ -44,6 +44,11 @@ enum config_keys_use {
  */
 int config_keys_load(struct config *c, const char *path, enum config_keys_use use, char *err,
                      size_t err_len);
+/* Can the peers of *next, read from `path`, be taken while *now runs? Its private key is in force
+ * until it restarts, so no peer may have that, whatever the file has now. Else -EINVAL, and a line
+ * in err. */
+int config_keys_check(const struct config *now, const struct config *next, const char *path,
+                      char *err, size_t err_len);
 /* Takes the keys of the peers of *next, if both have keys. To be called before the sections of
  * peers are taken. */
 void config_keys_take(struct config *now, const struct config *next);

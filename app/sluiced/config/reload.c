@@ -43,6 +43,8 @@ static int load(const struct daemon *d, struct config *next, char *err, size_t e
         rc = config_wire_check(next, d->config_path, err, err_len);
     if (rc == 0)
         rc = config_keys_load(next, d->config_path, CONFIG_KEYS_RELOAD, err, err_len);
+    if (rc == 0)
+        rc = config_keys_check(&d->config, next, d->config_path, err, err_len);
     if (d->socket_path != NULL) /* --socket still overrides the file */
         snprintf(next->daemon.socket, sizeof next->daemon.socket, "%s", d->socket_path);
     if (d->log_format_set) /* so does --log-format */

@@ -51,10 +51,10 @@ static void peers_change(struct daemon *d, uint32_t port)
 {
     int rc = peers_set(d, port);
 
-    if (rc == -ENOMEM && !d->security_due[port])
+    if (rc != 0 && rc != -EAGAIN && rc != -EBUSY && !d->security_due[port])
         say_port(SAY_WARNING, d->config.ports[port].name,
-                 "reload: no memory for the keys of its peers, so the old ones stay for now; give "
-                 "EAL more (-m)");
+                 "reload: the keys of its peers cannot be set (%s), so the old ones stay for now%s",
+                 strerror(-rc), rc == -ENOMEM ? "; give EAL more (-m)" : "");
     d->security_due[port] = rc != 0;
 }
 

@@ -194,6 +194,22 @@ TEST(ConfigKeys, KeysThatNoPeerHas)
     refused(weak, -EINVAL, "7: [peer b] public_key: ", "anybody has the private key");
 }
 
+/* The file of the private key has a new key, and the old one has moved to another host. */
+TEST(ConfigKeys, NoPeerHasTheKeyThatIsInForce)
+{
+    Host now(peer("b", "10.0.0.2/32", BOB_PUBLIC));
+    Host next(peer("b", "10.0.0.2/32", BOB_PUBLIC) + peer("old", "10.0.0.3/32", ALICE_PUBLIC),
+              SHARED);
+
+    ASSERT_EQ(now.load(), 0) << now.err;
+    ASSERT_EQ(next.load(CONFIG_KEYS_RELOAD), 0) << next.err;
+    EXPECT_EQ(config_keys_check(&now.c, &next.c, next.path.c_str(), next.err, sizeof next.err),
+              -EINVAL);
+    EXPECT_NE(strstr(next.err, "[peer old] public_key: is the key of this host"), nullptr)
+        << next.err;
+    EXPECT_EQ(config_keys_check(&now.c, &now.c, now.path.c_str(), now.err, sizeof now.err), 0);
+}
+
 TEST(ConfigKeys, SecurityWithoutAnybody)
 {
     Host required(""), offered("security = offered\n"), none("security = none\n");

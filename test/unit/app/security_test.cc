@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstdarg>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -85,7 +86,13 @@ void host_control_set_wall(struct host_control *c, uint64_t wall_ns)
 
 void say_line(enum say_level, const struct say_fields *, const char *format, ...)
 {
-    calls.said.emplace_back(format);
+    char text[400];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    calls.said.emplace_back(text);
 }
 
 } // extern "C"
@@ -189,6 +196,16 @@ TEST_F(Security, MissingMemoryIsSaidOnce)
     security_tick(d.get());
     ASSERT_EQ(calls.said.size(), 1u);
     EXPECT_NE(calls.said[0].find("give EAL more (-m)"), std::string::npos);
+}
+
+TEST_F(Security, AReloadThatCannotTakeEffectIsSaid)
+{
+    calls.results = {-EEXIST, 0, -EEXIST};
+    security_reload(d.get());
+    security_tick(d.get());
+    ASSERT_EQ(calls.said.size(), 1u);
+    EXPECT_NE(calls.said[0].find("cannot be set (File exists)"), std::string::npos)
+        << calls.said[0];
 }
 
 TEST_F(Security, EachIntervalHasTheTimeOfDay)
