@@ -43,11 +43,12 @@ def xdp_sockets(testbed: Testbed, context: Context) -> None:
     b.stop()
 
 
-def _kernel_neighbour(testbed: Testbed, context: Context, vlan: int | None = None) -> tuple[str, Daemon]:
+def _kernel_neighbour(testbed: Testbed, context: Context, vlan: int | None = None,
+                      mtu: int = 1500) -> tuple[str, Daemon]:
     """(ns, daemon): a daemon B on one end of a veth, and the kernel of ns with an address on the other."""
     ns_b, ns_k = net.namespace(testbed, "b"), net.namespace(testbed, "kernel")
     net.quiet(ns_b)
-    net.veth(ns_k, "slk", ns_b, "slb")
+    net.veth(ns_k, "slk", ns_b, "slb", mtu=mtu)
     device = "slk"
     if vlan is not None:
         device = f"slk.{vlan}"
@@ -59,7 +60,7 @@ def _kernel_neighbour(testbed: Testbed, context: Context, vlan: int | None = Non
     net.address(ns_k, device, "10.90.0.9/24")
     net.address(ns_k, device, "fd90::9/64")
     port = af_packet("slb", 1500)
-    port.keys = {"address": "10.90.0.2/24", "address6": "fd90::2/64"}
+    port.keys = {"address": "10.90.0.2/24", "address6": "fd90::2/64", "mtu": mtu}
     if vlan is not None:
         port.keys["vlan"] = vlan
     worker, control = pair_cpus()[1]
@@ -72,6 +73,14 @@ def _ping(ns: str, address: str, *args: object, count: int = 5) -> None:
               address)
     if f"{count} received, 0% packet loss" not in text or "DUP" in text:
         raise TestbedError(text)
+
+
+@scene("AF_PACKET: frames as long as a frame of the ring holds", netns=True, company=True)
+def longest_packets(testbed: Testbed, context: Context) -> None:
+    mtu = 2048 - 66 - 14  # framesz, less what the kernel writes before a frame, less the Ethernet header
+    ns, b = _kernel_neighbour(testbed, context, mtu=mtu)
+    _ping(ns, ADDR_B, "-M", "do", "-s", mtu - 28)
+    b.stop()
 
 
 @scene("Linux pings a host: ARP, ND, echo of all sizes", netns=True, company=True)

@@ -7,6 +7,7 @@
 #include "sluiced/port/port.h"
 
 #include <errno.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +19,10 @@
 
 #include "common/buffer.h"
 
-/* Bytes that the kernel's header takes of each frame in AF_PACKET's ring. */
-#define PACKET_OVERHEAD 32
+/* The kernel writes a received frame so far behind the beginning of a frame of AF_PACKET's ring:
+ * TPACKET2_HDRLEN and 16 bytes, aligned to 16, less the Ethernet header (tpacket_rcv()). What does
+ * not fit behind it is cut off. */
+#define PACKET_OVERHEAD ((uint32_t)TPACKET_ALIGN(TPACKET2_HDRLEN + 16) - RTE_ETHER_HDR_LEN)
 /* With a larger MTU, the kernel silently drops frames on some interfaces (veth). */
 #define XDP_MTU_MAX     3000u
 

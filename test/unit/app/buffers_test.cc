@@ -161,3 +161,24 @@ TEST(Buffers, TheMemifOfAnExceptionPortHoldsAFrameAndWaits)
         exception_free(&x);
     }
 }
+
+// The kernel cuts off what does not fit a frame of AF_PACKET's ring; test/system has the ping that
+// just fits. The interface, which is not there, is looked at last.
+TEST(Buffers, TheFramesOfAPacketSocketHoldAFrame)
+{
+    for (uint32_t mtu : {1968, 1969}) {
+        config_port cfg = {};
+        rte_eth_dev_info info = {};
+        port p = {};
+        char err[300] = "";
+
+        std::snprintf(cfg.name, sizeof cfg.name, "p0");
+        std::snprintf(p.driver, sizeof p.driver, "net_af_packet");
+        cfg.mtu_bytes = mtu;
+        p.cfg = &cfg;
+        EXPECT_EQ(port_mtu_set(&p, &info, err, sizeof err), -EINVAL);
+        EXPECT_EQ(std::string(err).find("does not fit framesz=2048") != std::string::npos,
+                  mtu == 1969)
+            << err;
+    }
+}
