@@ -256,6 +256,12 @@ static bool unit_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
     return false;
 }
 
+/* Has the packet no checksum, though one is needed on this port? */
+static bool lacks_sum(const struct host *h, const struct frame *f)
+{
+    return f->udp_sum == 0 && h->cfg.rx_sum != HOST_SUM_NONE && !h->cfg.rx_unsummed;
+}
+
 /* INIT, RESPONSE and COOKIE go to control. */
 static void handshake_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
                            const struct wire_header *w)
@@ -313,7 +319,10 @@ static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *
         return false;
     }
     if (wire_is_handshake(w.type)) {
-        handshake_take(h, m, f, &w);
+        if (lacks_sum(h, f))
+            host_count(h, COUNT_drop_no_sum);
+        else
+            handshake_take(h, m, f, &w);
         return false;
     }
     uint8_t worker = handover_worker(h, f, &w);
@@ -325,7 +334,7 @@ static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *
 
     if (!security_admit(h, f, &w, &inner, &e))
         return false;
-    if (e == NULL && f->udp_sum == 0 && h->cfg.rx_sum != HOST_SUM_NONE && !h->cfg.rx_unsummed) {
+    if ((e == NULL || w.type != WIRE_DATA) && lacks_sum(h, f)) { /* a tag covers all of DATA */
         host_count(h, COUNT_drop_no_sum);
         return false;
     }

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "../unit/base/seed.h"
@@ -87,6 +88,33 @@ TEST_F(Sealed, ShortBuffers)
     }
     EXPECT_TRUE(p.finish()) << p.state();
     EXPECT_TRUE(rte_mempool_full(pool));
+}
+
+// Packets without a UDP checksum are dropped, sealed or not; of DATA, the tag covers all. The first
+// two of each type have none.
+TEST_F(Sealed, WithoutChecksums)
+{
+    std::map<int, uint64_t> sent;
+    uint64_t dropped = 0;
+
+    path = [&](uint32_t, rte_mbuf *m, const Seen &s, world_fate *) {
+        if (s.payload_len == 0 || sent[s.type] == 2)
+            return;
+        memset(rte_pktmbuf_mtod_offset(m, uint8_t *, s.payload_off - 2), 0, 2);
+        sent[s.type]++;
+    };
+    Pair p(o);
+
+    p.open();
+    p.recv(100000);
+    p.send(100000);
+    EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    for (host *h : {p.a(), p.b()})
+        dropped += host_counter_named(h, "drop_no_sum");
+    for (int type : {WIRE_INIT, WIRE_RESPONSE, WIRE_FIRST, WIRE_CNTL, WIRE_DATA})
+        EXPECT_EQ(sent[type], 2u) << type;
+    EXPECT_EQ(dropped, 8u);
+    EXPECT_TRUE(p.finish()) << p.state();
 }
 
 // The first INIT and the first RESPONSE get lost: both are repeated.
