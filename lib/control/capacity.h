@@ -3,8 +3,10 @@
  * What a host can receive, in user bytes a second: measured while it works, corrected when it was
  * overrun ([XTP-RATE], section 4.3). Packets that a path loses do not count here.
  *
- * A worker that was busy for a share b of its time could do 1 / b times its work. So a host could
- * have received what it did, and more of the same work, sent frames included, in its idle time:
+ * A worker that was busy for a share b of its time could do 1 / b times its work. Packets are
+ * spread among workers by their connections, so the busiest worker limits all. The host could have
+ * received what it did, and more of the same work, sent frames included, in that worker's idle
+ * time:
  *
  *   could = received + (received + sent) (1 - b) / b
  *
@@ -16,9 +18,10 @@
  *   this interval and the one before (a worker that lost its core for a moment is no slower for
  *   that); in the second overrun interval in a row, `could` of this interval. Less is granted until
  *   the backlog is gone.
- * - slower: for two intervals all time was spent, or nearly all was and most bursts were full; yet
- *   much less was done than the capacity, or than the link carries. This is an overrun before
- *   anything is dropped. capacity = `could`.
+ * - slower: for two intervals nearly all time was spent and most bursts were full; yet much less
+ * was done than the capacity, or than the link carries. This is an overrun before anything is
+ * dropped. capacity = `could`. (A worker that spends its time sending takes what comes in short
+ * bursts.)
  * - saturated: for several intervals all time was spent and nearly all bursts were full.
  *   This counts only if no drop was ever counted (not all ports count drops) or less was done than
  *   the capacity. capacity = the largest `could` of these intervals.
@@ -54,12 +57,12 @@ struct capacity_sample {
     uint64_t interval_ns;
     uint64_t rx_bytes, tx_bytes; /* user bytes */
     uint64_t overruns;           /* packets that the port dropped for want of room or memory */
-    uint64_t busy, time;         /* of all workers, in the same unit; 0: unknown. `busy` may include
-                                  * unfinished work; what exceeds `time` counts for the next
-                                  * interval */
-    uint64_t bursts, full;       /* polls that found packets; polls that found a full burst */
-    uint64_t link_Bps;           /* the most user bytes that can arrive; 0: unknown */
-    bool hungry;                 /* a sender would send more than it is granted */
+    uint64_t busy, time;   /* of the busiest worker, in one unit; 0: unknown. `busy` may include
+                            * unfinished work; what exceeds `time` counts for the next
+                            * interval */
+    uint64_t bursts, full; /* polls that found packets; polls that found a full burst */
+    uint64_t link_Bps;     /* the most user bytes that can arrive; 0: unknown */
+    bool hungry;           /* a sender would send more than it is granted */
 };
 
 struct capacity {

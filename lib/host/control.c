@@ -290,6 +290,23 @@ static void grant_write_all(struct host_control *c, uint64_t pool_Bps)
     }
 }
 
+/* Takes the work of the busiest worker. Packets are spread by their connections, so while these
+ * last, the others cannot take over what is too much for one. */
+static void work_take(struct host_control *c, const struct host_port_counters *port)
+{
+    struct capacity_sample *s = &c->sample;
+
+    for (uint32_t k = 0; k < c->n; k++) {
+        const struct host_work *now = &port->worker[k], *seen = &c->seen.worker[k];
+
+        if (k > 0 && now->busy - seen->busy <= s->busy)
+            continue;
+        s->busy = now->busy - seen->busy;
+        s->bursts = now->bursts - seen->bursts;
+        s->full = now->full - seen->full;
+    }
+}
+
 /* Takes the port's counts since the last interval. */
 static void sample_take(struct host_control *c, const struct host_port_counters *port)
 {
@@ -298,9 +315,7 @@ static void sample_take(struct host_control *c, const struct host_port_counters 
     s->overruns = port->imissed - c->seen.imissed + port->rx_nombuf - c->seen.rx_nombuf +
                   port->ring_full - c->seen.ring_full;
     s->time = port->time - c->seen.time;
-    s->busy = port->busy - c->seen.busy;
-    s->bursts = port->bursts - c->seen.bursts;
-    s->full = port->full - c->seen.full;
+    work_take(c, port);
     c->seen = *port;
     bytes_take(c);
     if (s->overruns > 0) {

@@ -419,13 +419,19 @@ bool host_address(const struct host *h, uint32_t i, struct host_address *out);
 
 /* ---- control ---------------------------------------------------------------------------- */
 
-/* Counters of the port, and of the workers that run its hosts, since their start. The capacity
- * estimate uses them (control/capacity.h). */
+/* What a worker has done since its start. */
+struct host_work {
+    uint64_t busy;         /* time at work, for this port and for others */
+    uint64_t bursts, full; /* polls that found packets; polls that found a full burst */
+};
+
+/* Counters of the port, and of the workers that run its hosts. The capacity estimate uses them
+ * (control/capacity.h). */
 struct host_port_counters {
     uint64_t imissed, rx_nombuf; /* packets that the port dropped: no room, no memory */
     uint64_t ring_full;          /* packets dropped between workers, on a full ring */
-    uint64_t busy, time;         /* workers' time at work and in all, in one unit; 0: not known */
-    uint64_t bursts, full;       /* polls that found packets; polls that found a full burst */
+    uint64_t time;               /* of each worker so far, in the unit of `busy`; 0: not known */
+    struct host_work worker[HOST_WORKERS_MAX]; /* in the order of host_control_create()'s hosts */
 };
 
 /*

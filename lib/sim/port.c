@@ -185,12 +185,14 @@ uint64_t port_nap(struct port *p, uint64_t now)
 
 void port_worked(struct port *p, uint16_t n, uint64_t now)
 {
-    p->seen.bursts += n > 0;
-    p->seen.full += n == p->cfg.burst;
+    struct host_work *work = &p->seen.worker[0];
+
+    work->bursts += n > 0;
+    work->full += n == p->cfg.burst;
     if (p->cfg.service_Bps != 0) {
         uint64_t took = p->work_bytes * WORLD_HZ / p->cfg.service_Bps;
 
-        p->seen.busy += took;
+        work->busy += took;
         if (p->free_at < now + took)
             p->free_at = now + took;
     }

@@ -474,18 +474,15 @@ static void wire_run(struct world *w, uint32_t i, bool up)
 static void control_run(struct world *w, uint32_t i)
 {
     struct port *p = &w->port[i];
-    struct host_port_counters seen = {0};
+    struct host_port_counters seen = {.time = p->cfg.service_Bps != 0 ? w->now : 0};
 
     for (uint32_t q = 0; q < p->queues; q++) {
         struct host_port_counters *one = &w->port[i + q].seen;
 
-        one->time = p->cfg.service_Bps != 0 ? w->now : 0;
+        one->time = seen.time;
         seen.imissed += one->imissed;
         seen.rx_nombuf += one->rx_nombuf;
-        seen.busy += one->busy;
-        seen.time += one->time;
-        seen.bursts += one->bursts;
-        seen.full += one->full;
+        seen.worker[q] = one->worker[0];
     }
     host_control_set_wall(p->control, w->now);
     if (!p->trouble[WORLD_CONTROL_STALL])

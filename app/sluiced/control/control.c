@@ -97,22 +97,24 @@ static void read_port_stats(struct control *c)
     }
 }
 
-/* Sums what the workers of port p did. The time that a worker spends on other ports counts as busy,
- * too: it is not free for port p. */
+/* Reads what the workers of port p did. The time that a worker spends on other ports counts as
+ * busy, too: it is not free for port p. */
 static void read_workers(struct control *c, uint32_t p)
 {
-    struct host_port_counters *sum = &c->counters[p];
-    uint32_t first = c->d->first_queue[p], i;
+    struct host_port_counters *out = &c->counters[p];
+    uint32_t first = c->d->first_queue[p];
 
-    sum->ring_full = sum->busy = sum->time = sum->bursts = sum->full = 0;
-    for (i = first; i < first + c->d->ports[p].queues; i++) {
-        const struct port_queue_counters *l = &c->d->queues[i].counters;
+    out->ring_full = 0;
+    out->time = c->now;
+    for (uint32_t k = 0; k < c->d->ports[p].queues; k++) {
+        const struct port_queue_counters *l = &c->d->queues[first + k].counters;
 
-        sum->ring_full += counter_get(&l->foreign_dropped);
-        sum->bursts += counter_get(&l->rx_bursts);
-        sum->full += counter_get(&l->rx_full_bursts);
-        sum->busy += counter_get(&c->d->queue_worker[i]->busy_cycles);
-        sum->time += c->now;
+        out->ring_full += counter_get(&l->foreign_dropped);
+        out->worker[k] = (struct host_work){
+            .busy = counter_get(&c->d->queue_worker[first + k]->busy_cycles),
+            .bursts = counter_get(&l->rx_bursts),
+            .full = counter_get(&l->rx_full_bursts),
+        };
     }
 }
 

@@ -67,10 +67,10 @@ class Eyeq
         s.interval_ns = kMs;
         s.rx_bytes = (uint64_t)(bytes - before);
         s.overruns = p->imissed - port.imissed;
-        s.busy = p->busy - port.busy;
+        s.busy = p->worker[0].busy - port.worker[0].busy;
         s.time = kMs;
-        s.bursts = p->bursts - port.bursts;
-        s.full = p->full - port.full;
+        s.bursts = p->worker[0].bursts - port.worker[0].bursts;
+        s.full = p->worker[0].full - port.worker[0].full;
         s.link_Bps = (uint64_t)link;
         port = *p;
         before = bytes;

@@ -286,7 +286,7 @@ std::vector<double> Crowd::rates()
 
 double Crowd::busy()
 {
-    uint64_t all = world_port_counters(w, 0)->busy;
+    uint64_t all = world_port_counters(w, 0)->worker[0].busy;
     double share =
         static_cast<double>(all - busy_seen) / static_cast<double>(world_now(w) - busy_at);
 

@@ -2,6 +2,9 @@
 // What control measures of a host, interval by interval.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "host.hh"
 
 extern "C" {
@@ -12,40 +15,54 @@ namespace
 {
 constexpr uint64_t kIntervalNs = 1000000; // host_config_make(): a tick is a nanosecond
 constexpr uint64_t kRateBps = 800000000;
+constexpr uint64_t kBytes = kRateBps / (CLOCK_NS_PER_S / kIntervalNs); // of an interval
 
 class ControlSample : public testing::Test
 {
   protected:
-    void SetUp() override
-    {
-        char err[200] = "";
-
-        h = host_make(16);
-        c = host_control_create(&h, 1, now, err, sizeof err);
-        ASSERT_NE(c, nullptr) << err;
-    }
-
     void TearDown() override
     {
         host_control_destroy(c);
-        host_destroy(h);
+        for (host *h : hosts)
+            host_destroy(h);
     }
 
-    // An interval in which the worker was busy for all of its time, and the port dropped a packet.
-    // What came belongs to connections that are over by the end of it.
-    void overrun_interval()
+    void start(uint8_t workers)
     {
+        char err[200] = "";
+
+        for (uint8_t k = 0; k < workers; k++)
+            hosts.push_back(host_make(host_config_make(16, k)));
+        c = host_control_create(hosts.data(), workers, now, err, sizeof err);
+        ASSERT_NE(c, nullptr) << err;
+    }
+
+    // A worker that is busy for a share of the interval. `full`: its bursts. What it receives and
+    // sends belongs to connections that are over by the end of the interval.
+    void work(size_t worker, double busy, bool full, uint64_t rx_bytes, uint64_t tx_bytes = 0)
+    {
+        host_work *w = &port.worker[worker];
+
+        w->busy += (uint64_t)(busy * kIntervalNs);
+        w->bursts += 20;
+        w->full += full ? 20 : 0;
+        host_count_bytes(hosts[worker], COUNT_rx_payload_bytes, rx_bytes);
+        host_count_bytes(hosts[worker], COUNT_tx_payload_bytes, tx_bytes);
+    }
+
+    host_capacity interval(uint64_t dropped)
+    {
+        host_capacity out = {};
+
         now += kIntervalNs;
         port.time += kIntervalNs;
-        port.busy += kIntervalNs;
-        port.bursts += 20;
-        port.full += 20;
-        port.imissed++;
-        host_count_bytes(h, COUNT_rx_payload_bytes, kRateBps / (CLOCK_NS_PER_S / kIntervalNs));
+        port.imissed += dropped;
         host_control(c, &port, now);
+        host_control_capacity(c, &out);
+        return out;
     }
 
-    struct host *h = nullptr;
+    std::vector<host *> hosts;
     struct host_control *c = nullptr;
     struct host_port_counters port = {};
     uint64_t now = kIntervalNs;
@@ -54,11 +71,33 @@ class ControlSample : public testing::Test
 
 TEST_F(ControlSample, CountsConnectionsThatEndWithinAnInterval)
 {
-    struct host_capacity out = {};
+    host_capacity out = {};
 
-    for (int i = 0; i < 8; i++)
-        overrun_interval();
-    host_control_capacity(c, &out);
+    start(1);
+    for (int i = 0; i < 8; i++) {
+        work(0, 1, true, kBytes);
+        out = interval(1);
+    }
     EXPECT_STREQ(out.why, "overrun");
     EXPECT_EQ(out.measured_Bps, kRateBps);
+}
+
+// All flows come to one worker. That the others have time does not help.
+TEST_F(ControlSample, TheBusiestWorkerLimits)
+{
+    for (uint8_t workers : {1, 2, 4}) {
+        host_capacity out = {};
+
+        start(workers);
+        for (int i = 0; i < 8; i++) {
+            work(workers - 1, 1, true, kBytes);
+            for (size_t k = 0; k + 1 < workers; k++)
+                work(k, 0.01, false, 0);
+            out = interval(1);
+        }
+        EXPECT_EQ(out.measured_Bps, kRateBps) << (int)workers << " workers";
+        TearDown();
+        hosts.clear();
+        port = {};
+    }
 }
