@@ -155,9 +155,8 @@ static void recent_add(struct capacity *c, const struct capacity_sample *s)
     c->overran = s->overruns > 0 ? c->overran + 1 : 0;
     c->tight = spent(s) && !large(s) ? c->tight + 1 : 0;
     c->saturated = filled(s) ? c->saturated + 1 : 0;
-    c->slower = (spent(s) || laden(s)) && c->could_Bps[0] < believed - (believed >> SLOWER_SHIFT)
-                    ? c->slower + 1
-                    : 0;
+    c->slower =
+        laden(s) && c->could_Bps[0] < believed - (believed >> SLOWER_SHIFT) ? c->slower + 1 : 0;
 }
 
 /* More packets wait to be taken than should: less is granted until they are gone. */

@@ -101,3 +101,19 @@ TEST_F(ControlSample, TheBusiestWorkerLimits)
         port = {};
     }
 }
+
+// A worker spends all its time, for it sends what it can. What comes is taken at once, in short
+// bursts. That less comes from time to time is no sign of a slow host.
+TEST_F(ControlSample, WorkOfSendingIsNoOverload)
+{
+    host_capacity out = {};
+
+    start(1);
+    host_control_set_link(c, 2 * kRateBps);
+    for (int i = 0; i < 64; i++) {
+        work(0, 1, false, i % 16 < 8 ? kBytes / 4 : kBytes / 100, kBytes);
+        out = interval(0);
+        EXPECT_STREQ(out.why, "unknown") << "interval " << i;
+    }
+    EXPECT_EQ(out.overruns, 0u);
+}
