@@ -12,14 +12,15 @@
 
 #define MIN_NS 50000000.0 /* one unit in this time is always granted */
 
-/* Bounds the interval: at the shortest one, the rate is the connection's share. */
+/* Bounds the interval: at the shortest one, the rate is the connection's share. A share may be 0 for
+ * a while, and only a packet shortens the interval again. */
 static void pace_bound(struct conn *c)
 {
     uint64_t share_Bps = counter_get(&c->pub.share_Bps);
+    double share_us = (double)counter_get(&c->pub.rx_unit_bytes) * 1e6 / (double)(share_Bps + 1);
 
-    c->occupancy.pace.min_us =
-        (double)counter_get(&c->pub.rx_unit_bytes) * 1e6 / (double)(share_Bps + 1);
-    c->occupancy.pace.max_us = RTE_MAX(c->occupancy.pace.min_us, MIN_NS / 1e3);
+    c->occupancy.pace.max_us = MIN_NS / 1e3;
+    c->occupancy.pace.min_us = RTE_MIN(share_us, c->occupancy.pace.max_us);
 }
 
 void occupancy_grant_start(const struct host *h, struct conn *c)
