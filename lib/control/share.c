@@ -40,7 +40,8 @@ struct share {
     struct run *runs;
     uint32_t n_runs;
     struct group groups[SHARE_PRIORITIES];
-    double levels[SHARE_PRIORITIES]; /* of the last share_run(): good guesses for the next */
+    double levels[SHARE_PRIORITIES];   /* of the last share_run(): good guesses for the next */
+    double left_Bps[SHARE_PRIORITIES]; /* share_left() */
 };
 
 size_t share_storage_bytes(uint32_t flows)
@@ -248,9 +249,15 @@ void share_run(struct share *s, struct share_flow *flows, uint32_t n, struct sha
         later += s->groups[k].sums.min_Bps;
     for (uint8_t k = 0; k < SHARE_PRIORITIES; k++) {
         later -= s->groups[k].sums.min_Bps;
+        s->left_Bps[k] = (double)left > later ? (double)left - later : 0;
         if (s->groups[k].n == 0)
             continue;
-        given = group_run(s, k, flows, peers, (double)left > later ? (double)left - later : 0);
+        given = group_run(s, k, flows, peers, s->left_Bps[k]);
         left -= given < left ? given : left;
     }
+}
+
+uint64_t share_left(const struct share *s, uint8_t priority)
+{
+    return (uint64_t)s->left_Bps[priority];
 }

@@ -70,4 +70,8 @@ struct share *share_init(void *storage, uint32_t flows);
 void share_run(struct share *s, struct share_flow *flows, uint32_t n, struct share_peer *peers,
                uint32_t n_peers, uint64_t capacity_Bps);
 
+/* How much of the capacity the last share_run() had left for flows of this priority: what earlier
+ * ones got, and the minimums of later ones, are gone. 0 before the first. */
+uint64_t share_left(const struct share *s, uint8_t priority);
+
 #endif

@@ -74,6 +74,8 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
     }
     c->ceiling_Bps = hosts[0]->cfg.capacity_Bps;
     c->max_Bps = c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX;
+    c->notice_Bps = grant_start_burst(hosts[0], 0, hosts[0]->cfg.mtu) *
+                    (uint64_t)(CLOCK_NS_PER_S / IDLE_RTIMER_NS);
     capacity_init(&c->capacity);
     host_control_set_link(c, 0);
     bytes_take(c);
@@ -238,11 +240,9 @@ static void capacity_note(struct host_control *c)
 /* The rate kept ready for idle connections: all of them may begin at once. */
 static uint64_t idle_rate(const struct host_control *c, uint64_t pool_Bps)
 {
-    uint64_t least = grant_start_burst(c->hosts[0], 0, c->hosts[0]->cfg.mtu) *
-                     (uint64_t)(CLOCK_NS_PER_S / IDLE_RTIMER_NS);
     uint64_t rate = pool_Bps >> (c->n_open > 1 ? 32 - __builtin_clz(c->n_open - 1) : 0);
 
-    return RTE_MIN(RTE_MAX(rate, least), pool_Bps / (c->n_active + 1));
+    return RTE_MIN(RTE_MAX(rate, c->notice_Bps), pool_Bps / (c->n_active + 1));
 }
 
 /* What is known of the port, without measuring. */

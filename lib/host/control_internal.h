@@ -104,6 +104,7 @@ struct host_control {
     uint64_t link_Bps;    /* user bytes that the link can carry; UINT64_MAX: not known */
     uint64_t others_Bps;  /* rate of connections that send too little to have a share */
     uint64_t max_Bps;     /* the capacity that is shared; UINT64_MAX: no limit is known */
+    uint64_t notice_Bps;  /* enough to notice that a connection begins: a burst in 10 ms */
     uint32_t own_for;     /* intervals left in which drops of the port may be found as losses */
     struct capacity capacity;
     struct bottleneck bottleneck;
@@ -126,8 +127,8 @@ struct host_control {
     enum capacity_why noted_why;
     struct host_port_counters seen;
     uint64_t seen_rx_bytes, seen_tx_bytes; /* user bytes, of all workers */
-    uint64_t rx_bytes, time_ns; /* of all intervals so far: bytes received, and length */
-    uint64_t overrun_ns;        /* time_ns of the last overrun */
+    uint64_t rx_bytes, time_ns;            /* of all intervals so far: bytes received, and length */
+    uint64_t overrun_ns;                   /* time_ns of the last overrun */
     uint64_t last;
 };
 

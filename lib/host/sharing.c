@@ -140,10 +140,22 @@ static void spare_find(struct host_control *c)
     c->spare_Bps = c->max_Bps > given && c->n_active > 0 ? (c->max_Bps - given) / c->n_active : 0;
 }
 
+/* What earlier priorities leave to a connection that may begin, or its minimum; at least the rate
+ * at which it shows that it has something to send. */
+static uint64_t left_for(const struct host_control *c, const struct flow_stats *r)
+{
+    uint8_t priority = r->peers == SHARE_NO_PEER ? 0 : c->peers[r->peers].priority;
+
+    if (c->max_Bps == UINT64_MAX)
+        return UINT64_MAX;
+    return RTE_MAX(RTE_MAX(share_left(c->share, priority), override_min(c, r)), c->notice_Bps);
+}
+
 uint64_t sharing_max(const struct host_control *c, const struct flow_stats *r)
 {
     uint64_t rate = RTE_MIN(r->path_limit_Bps, override_ceiling(c, r));
 
+    rate = RTE_MIN(rate, left_for(c, r));
     return r->peers == SHARE_NO_PEER ? rate : RTE_MIN(rate, c->sums[r->peers].ceiling_Bps);
 }
 

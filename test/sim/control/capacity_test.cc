@@ -169,3 +169,28 @@ TEST_F(CapacityWorld, PeersCountAsConfigured)
     EXPECT_STREQ(host_reason_name(c.info(3).rx_reason), "minimum");
     EXPECT_STREQ(host_reason_name(c.info(5).rx_reason), "capacity");
 }
+
+// A connection of a later priority gets what earlier ones leave, also each time it begins anew.
+TEST_F(CapacityWorld, ALaterPriorityGetsWhatIsLeft)
+{
+    constexpr uint64_t kM = 1000000;
+    CrowdOptions o;
+
+    o.capacity_Bps = 1000 * kM;
+    o.peers = {{Crowd::address(2), 32, 3, 1, 0, 0, 0, 0}};
+    Crowd c(o);
+    for (uint64_t first : {kAll, 200 * kM, kAll}) {
+        const double want = first == kAll ? 1000 : 200;
+
+        c.demand(0, first);
+        c.demand(1, kAll);
+        c.run(50 * kMs);
+        c.rates();
+        c.run(100 * kMs);
+        std::vector<double> r = c.rates();
+
+        EXPECT_NEAR(r[0] / 1e6, want, want * 0.03);
+        EXPECT_NEAR(r[1] / 1e6, 1000 - want, 35);
+        EXPECT_LE((r[0] + r[1]) / 1e6, 1010);
+    }
+}
