@@ -95,6 +95,7 @@ struct host_control {
     struct flow_stats **owners; /* statistics of active connections, in the hosts' order */
     struct host_peers peers[HOST_PEERS_MAX];
     struct share_peer sums[HOST_PEERS_MAX];
+    uint32_t peer_flows[HOST_PEERS_MAX]; /* active connections of each */
     uint32_t n_peers, n_active, n_open;
     uint32_t n_new;     /* active connections that have just begun */
     uint64_t spare_Bps; /* capacity that is granted to nobody, divided by n_active */

@@ -119,8 +119,12 @@ static void flows_make(struct host_control *c)
     const uint32_t places = SHARE_PRIORITIES * (c->n_peers + 1);
 
     memset(starts, 0, (places + 1) * sizeof starts[0]);
-    for (uint32_t i = 0; i < c->n_active; i++)
+    memset(c->peer_flows, 0, sizeof c->peer_flows);
+    for (uint32_t i = 0; i < c->n_active; i++) {
         starts[place_of(c, c->owners[i]) + 1]++;
+        if (c->owners[i]->peers != SHARE_NO_PEER)
+            c->peer_flows[c->owners[i]->peers]++;
+    }
     for (uint32_t k = 1; k <= places; k++)
         starts[k] += starts[k - 1];
     for (uint32_t i = 0; i < c->n_active; i++) {
@@ -159,6 +163,20 @@ uint64_t sharing_max(const struct host_control *c, const struct flow_stats *r)
     return r->peers == SHARE_NO_PEER ? rate : RTE_MIN(rate, c->sums[r->peers].ceiling_Bps);
 }
 
+/* The most that an active connection may be granted beyond its share: its ceiling, and its part of
+ * what is left of its peer's. */
+static uint64_t room_max(const struct host_control *c, const struct flow_stats *r)
+{
+    const struct share_flow *f = &c->flows[r->flow];
+    const struct share_peer *p = r->peers != SHARE_NO_PEER ? &c->sums[r->peers] : NULL;
+
+    if (p == NULL || p->ceiling_Bps == UINT64_MAX)
+        return f->ceiling_Bps;
+    uint64_t left = p->ceiling_Bps > p->grant_Bps ? p->ceiling_Bps - p->grant_Bps : 0;
+
+    return RTE_MIN(f->ceiling_Bps, f->grant_Bps + left / c->peer_flows[r->peers]);
+}
+
 uint64_t sharing_grant(const struct host_control *c, const struct flow_stats *r, uint64_t idle_Bps,
                        enum grant_reason *why)
 {
@@ -179,10 +197,10 @@ uint64_t sharing_grant(const struct host_control *c, const struct flow_stats *r,
     if (f->bound != SHARE_DEMAND)
         return f->grant_Bps;
     if (flow_stats_slack(r) && c->max_Bps != UINT64_MAX)
-        return RTE_MIN(flow_room(c, r), f->ceiling_Bps);
+        return RTE_MIN(flow_room(c, r), room_max(c, r));
     *why = f->grant_Bps == c->ceiling_Bps ? GRANT_CAPACITY : GRANT_PROBE;
     if (r->path_limited) /* more than the limit: the worker knows the path better and sooner */
-        return RTE_MIN(f->grant_Bps + f->grant_Bps / PATH_ROOM, f->ceiling_Bps);
+        return RTE_MIN(f->grant_Bps + f->grant_Bps / PATH_ROOM, room_max(c, r));
     return f->grant_Bps;
 }
 

@@ -194,3 +194,28 @@ TEST_F(CapacityWorld, ALaterPriorityGetsWhatIsLeft)
         EXPECT_LE((r[0] + r[1]) / 1e6, 1010);
     }
 }
+
+// Connections that use little are granted more than they use, but no more than their peer's ceiling
+// in sum.
+TEST_F(CapacityWorld, ACeilingInSumBindsConnectionsThatUseLittle)
+{
+    constexpr uint64_t kM = 1000000;
+    CrowdOptions o;
+
+    o.conns = 2;
+    o.senders = 1;
+    o.capacity_Bps = 1000 * kM;
+    o.peers = {{Crowd::address(1), 32, 0, 1, 0, 0, 0, 100 * kM}};
+    Crowd c(o);
+    for (uint32_t i = 0; i < 2; i++)
+        c.demand(i, 20 * kM);
+    c.run(100 * kMs);
+    for (int i = 0; i < 20; i++) {
+        c.run(kMs);
+        EXPECT_LE((double)(c.info(0).rx_rate_Bps + c.info(1).rx_rate_Bps) / 1e6, 101);
+    }
+    c.rates();
+    c.run(100 * kMs);
+    for (double rate : c.rates())
+        EXPECT_NEAR(rate / 1e6, 20, 1);
+}
