@@ -113,7 +113,7 @@ TEST(Capacity, OverrunIsWhatWasAbsorbedAndDrains)
 // The link is known to carry more than the host can take. Nothing was dropped yet.
 TEST(Capacity, SlowerThanItsLinkForTwoIntervals)
 {
-    capacity_sample s = sample(kGBps / 2, 1000);
+    capacity_sample s = sample(kGBps / 2, 1000, 0, true);
 
     s.link_Bps = kGBps;
     capacity c = run(fresh(), s, 1);
@@ -124,6 +124,9 @@ TEST(Capacity, SlowerThanItsLinkForTwoIntervals)
     s.link_Bps = 0;
     c = run(fresh(), s, 7);
     EXPECT_EQ(c.why, CAPACITY_UNKNOWN);
+    s.link_Bps = kGBps;
+    s.full = 0; // the time went into sending
+    EXPECT_EQ(run(fresh(), s, 7).why, CAPACITY_UNKNOWN);
 }
 
 // The host became slower within the first interval: some of its time was idle, but none afterwards.
