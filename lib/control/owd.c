@@ -4,6 +4,8 @@
 #define DRIFT_SHIFT   30
 #define DRIFT_SPAN_NS ((int64_t)10000000000)
 #define DRIFT_MAX     ((int64_t)214748) /* 200 ppm: no clock drifts more */
+#define MEASURED      16                /* a measured drift is wrong by DRIFT_MAX / 16 at most */
+#define ERROR_SHARE   1024              /* a prediction may be wrong by 1/1024 of a window */
 
 void owd_init(struct owd *o)
 {
@@ -17,6 +19,15 @@ static int64_t above(const struct owd *o, const struct owd_point *p, uint64_t de
     int64_t rise = (int64_t)(delay_ns - p->delay_ns);
 
     return rise - (int64_t)(((__int128)o->drift * (int64_t)(at_ns - p->at_ns)) >> DRIFT_SHIFT);
+}
+
+/* May the drift in the pause before this packet make older packets' predictions useless? */
+static bool long_pause(const struct owd *o, uint64_t arrived_ns, uint64_t window_ns)
+{
+    int64_t drift = o->measured ? DRIFT_MAX / MEASURED : DRIFT_MAX;
+    __int128 error = ((__int128)drift * (int64_t)(arrived_ns - o->newest_ns)) >> DRIFT_SHIFT;
+
+    return error > (int64_t)(window_ns / ERROR_SHARE);
 }
 
 static bool jumps(const struct owd_point *p, uint64_t delay_ns)
@@ -40,6 +51,7 @@ static void drift_update(struct owd *o)
         __int128 drift = o->drift + (rise / span - o->drift) / 2;
 
         o->drift = drift > DRIFT_MAX ? DRIFT_MAX : drift < -DRIFT_MAX ? -DRIFT_MAX : (int64_t)drift;
+        o->measured = true;
     }
     o->anchor = o->least;
 }
@@ -63,6 +75,9 @@ uint64_t owd_increment(struct owd *o, uint64_t sent_ns, uint64_t arrived_ns, uin
         owd_init(o);
     if (arrived_ns - o->begun_ns >= window_ns)
         window_turn(o, arrived_ns);
+    if (long_pause(o, arrived_ns, window_ns))
+        o->last.known = o->least.known = false;
+    o->newest_ns = arrived_ns;
     if (o->least.known)
         increment = above(o, &o->least, delay_ns, arrived_ns);
     if (!o->least.known || increment <= 0) {

@@ -211,6 +211,36 @@ TEST(Owd, DriftIsClamped)
     }
 }
 
+// A connection goes on after a pause in which the clocks drifted by milliseconds. There is no
+// queue, and one that begins is seen.
+TEST(Owd, DriftOfALongPauseIsNoQueue)
+{
+    for (int64_t drift : {-40000, 40000})
+        for (uint64_t before : {5 * kS, 60 * kS}) { // the drift is measured after 10 s
+            Path p;
+            uint64_t at = kStart;
+
+            p.drift_ppb = drift;
+            p.window_ns = 64 * 50 * kMs;
+            for (; at < kStart + before; at += kMs)
+                p.packet(at, 0);
+            at += 600 * kS;
+            for (uint64_t end = at + 10 * kS; at < end; at += kMs)
+                ASSERT_LE(p.packet(at, 0), 3 * kMs) << drift << " " << before;
+            EXPECT_NEAR((double)p.packet(at, 20 * kMs), 20e6, 3e6);
+        }
+}
+
+// A short pause forgets nothing: a queue that is there after it is seen.
+TEST(Owd, AShortPauseForgetsNothing)
+{
+    Path p;
+
+    for (uint64_t at = kStart; at < kStart + kS; at += kMs)
+        p.packet(at, 0);
+    EXPECT_EQ(p.packet(kStart + kS + 400 * kMs, 7 * kMs), 7 * kMs);
+}
+
 // Random windows, delays, polls and pauses, too short for a drift to be measured.
 TEST(Owd, AsTheModelSays)
 {
