@@ -40,6 +40,7 @@ static void limit_set(struct burst *b, uint64_t found)
         b->setbacks++;
     b->found_packets = found > 0 ? found : 1;
     b->limit_packets = b->found_packets - b->found_packets / RESERVE;
+    b->limit_packets -= b->limit_packets == b->found_packets && b->limit_packets > 1;
     b->quiet = 0;
 }
 

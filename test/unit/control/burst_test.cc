@@ -168,6 +168,22 @@ TEST(Burst, FallsBackAndWaitsLonger)
     EXPECT_EQ(waits[1], 64u);
 }
 
+// A limit of a few packets is lowered, too, down to one.
+TEST(Burst, AShortLimitFalls)
+{
+    Host h;
+
+    for (uint32_t i = 0; i <= BURST_RUNS; i++)
+        h.lose_after(8);
+    h.s.bounded = true;
+    for (uint64_t limit = h.b.limit_packets; limit > 1; limit--) {
+        EXPECT_EQ(h.b.limit_packets, limit);
+        for (uint32_t i = 0; i <= BURST_RUNS && h.b.limit_packets == limit; i++)
+            h.lose_after(limit);
+    }
+    EXPECT_EQ(h.b.limit_packets, 1u);
+}
+
 // The limit stays if losses are rare. They are only repaired.
 TEST(Burst, SeldomLossesLeaveTheLimit)
 {
