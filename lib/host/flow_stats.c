@@ -5,7 +5,8 @@
 #include "host/control_internal.h"
 
 /* A connection stays active if nothing comes for as long as QUIET_UNITS packets or a burst take,
- * and 1/QUIET_SHARE of an interval more, since packets may be late; QUIET_MAX intervals in all. If
+ * and 1/QUIET_SHARE of an interval more, since packets may be late; QUIET_MAX intervals in all, or
+ * the time of two bursts at its grant, if that is longer. If
  * more is to come, QUIET_INTERVALS and a round trip are added. The connection also stays active for
  * QUIET_INTERVALS and a round trip after its grant was raised. If the peer used all of its grant
  * and had no more to send, ENDED_UNITS and ENDED_SHARE apply instead, and packets may be late by
@@ -56,13 +57,17 @@ static void pace_update(struct flow_stats *r, uint64_t bytes, uint64_t interval_
 }
 
 /* How long nothing may come before a sender counts as pausing: the time that these bytes take at
- * its pace, and late_ns, by which packets may be late. */
+ * its pace, and late_ns, by which packets may be late. QUIET_MAX is the most, but for a sender that
+ * may not send two bursts in that time. */
 static uint64_t pause_ns(const struct flow_stats *r, uint64_t bytes, uint64_t late_ns,
                          uint64_t interval_ns)
 {
-    unsigned __int128 pause = (unsigned __int128)bytes * CLOCK_NS_PER_S / (r->pace_Bps + 1);
+    typedef unsigned __int128 u128;
+    u128 pause = (u128)bytes * CLOCK_NS_PER_S / (r->pace_Bps + 1) + late_ns;
+    u128 most = (u128)QUIET_MAX * interval_ns;
+    u128 granted = r->grant_Bps != 0 ? 2 * (u128)r->burst_bytes * CLOCK_NS_PER_S / r->grant_Bps : 0;
 
-    return (uint64_t)RTE_MIN(pause + late_ns, (unsigned __int128)QUIET_MAX * interval_ns);
+    return (uint64_t)RTE_MIN(pause, RTE_MAX(most, granted));
 }
 
 /* Sets the limit of a connection's rate: what its worker found that the path carries. Until the

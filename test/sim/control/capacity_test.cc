@@ -219,3 +219,30 @@ TEST_F(CapacityWorld, ACeilingInSumBindsConnectionsThatUseLittle)
     for (double rate : c.rates())
         EXPECT_NEAR(rate / 1e6, 20, 1);
 }
+
+// The share of each of many connections is a packet in 110 ms. They have no more between packets.
+TEST_F(CapacityWorld, ManyConnectionsShareALittle)
+{
+    constexpr uint64_t kM = 1000000;
+    CrowdOptions o;
+
+    o.senders = 50;
+    o.conns = 20;
+    o.capacity_Bps = 25 * kM / 2;
+    o.request_bytes = 65536;
+    o.depth = 2;
+    o.service_Bps = 0;
+    o.ring = 0;
+    o.silence_ms = 20000;
+    Crowd c(o);
+    for (uint32_t i = 0; i < c.size(); i++)
+        c.demand(i, kAll);
+    c.run(1000 * kMs);
+    c.rates();
+    c.run(1000 * kMs);
+    double sum = 0;
+    for (double rate : c.rates())
+        sum += rate;
+    EXPECT_LE(sum, 1.02 * (double)o.capacity_Bps);
+    EXPECT_GE(sum, 0.9 * (double)o.capacity_Bps);
+}
