@@ -265,11 +265,20 @@ static void start_write(const struct host_control *c, struct host *h, uint64_t p
     counter_add(&h->start.interval, 1);
 }
 
+/* May packets have waited or got lost because of this host? Then they prove nothing of a path. They
+ * wait in its port while it spends nearly all its time and finds more than it takes at once. A host
+ * that is as busy and finds few takes them at once. */
+static bool own_trouble(const struct host_control *c)
+{
+    const struct capacity_sample *s = &c->sample;
+
+    return c->own_for > 0 || (s->busy / 8 > s->time / 9 && 2 * s->full > s->bursts);
+}
+
 static void grant_write_all(struct host_control *c, uint64_t pool_Bps)
 {
     uint64_t idle_Bps = idle_rate(c, pool_Bps);
-    /* packets may have waited or got lost because of this host, so they prove nothing of a path */
-    bool blind = c->own_for > 0 || c->sample.busy / 8 > c->sample.time / 9;
+    bool blind = own_trouble(c);
 
     for (uint32_t n = 0; n < c->n_open; n++) {
         uint32_t k = c->open[n].host, i = c->open[n].conn;

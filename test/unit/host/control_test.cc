@@ -117,3 +117,20 @@ TEST_F(ControlSample, WorkOfSendingIsNoOverload)
     }
     EXPECT_EQ(out.overruns, 0u);
 }
+
+// What comes over a path is judged only while it cannot have waited for this host.
+TEST_F(ControlSample, ABusyHostJudgesPathsUnlessPacketsWait)
+{
+    start(1);
+    for (int i = 0; i < 4; i++) {
+        work(0, 0.95, false, kBytes);
+        interval(0);
+    }
+    EXPECT_EQ(hosts[0]->clear_runs, 4u);
+    work(0, 0.95, true, kBytes);
+    interval(0);
+    EXPECT_EQ(hosts[0]->clear_runs, 0u) << "full bursts";
+    work(0, 0.5, false, kBytes);
+    interval(1);
+    EXPECT_EQ(hosts[0]->clear_runs, 0u) << "drops";
+}
