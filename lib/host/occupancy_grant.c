@@ -12,8 +12,8 @@
 
 #define MIN_NS 50000000.0 /* one unit in this time is always granted */
 
-/* Bounds the interval: at the shortest one, the rate is the connection's share. A share may be 0 for
- * a while, and only a packet shortens the interval again. */
+/* Bounds the interval: at the shortest one, the rate is the connection's share. A share may be 0
+ * for a while, and only a packet shortens the interval again. */
 static void pace_bound(struct conn *c)
 {
     uint64_t share_Bps = counter_get(&c->pub.share_Bps);
