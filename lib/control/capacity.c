@@ -64,6 +64,12 @@ static bool laden(const struct capacity_sample *s)
     return measured(s) && s->time - s->busy < s->time / LADEN_SHARE && 2 * s->full > s->bursts;
 }
 
+/* All time was spent, and on receiving: what was sent took little of it. */
+static bool spent_receiving(const struct capacity_sample *s)
+{
+    return spent(s) && s->tx_bytes < s->rx_bytes / LADEN_SHARE;
+}
+
 /* Nearly all bursts are full, and no time is left but that of one burst, which may count for the
  * interval before or after: more packets wait than are taken. */
 static bool filled(const struct capacity_sample *s)
@@ -156,7 +162,9 @@ static void recent_add(struct capacity *c, const struct capacity_sample *s)
     c->tight = spent(s) && !large(s) ? c->tight + 1 : 0;
     c->saturated = filled(s) ? c->saturated + 1 : 0;
     c->slower =
-        laden(s) && c->could_Bps[0] < believed - (believed >> SLOWER_SHIFT) ? c->slower + 1 : 0;
+        (spent_receiving(s) || laden(s)) && c->could_Bps[0] < believed - (believed >> SLOWER_SHIFT)
+            ? c->slower + 1
+            : 0;
 }
 
 /* More packets wait to be taken than should: less is granted until they are gone. */

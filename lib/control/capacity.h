@@ -18,10 +18,10 @@
  *   this interval and the one before (a worker that lost its core for a moment is no slower for
  *   that); in the second overrun interval in a row, `could` of this interval. Less is granted until
  *   the backlog is gone.
- * - slower: for two intervals nearly all time was spent and most bursts were full; yet much less
- * was done than the capacity, or than the link carries. This is an overrun before anything is
- * dropped. capacity = `could`. (A worker that spends its time sending takes what comes in short
- * bursts.)
+ * - slower: for two intervals all time was spent on receiving, or nearly all was and most bursts
+ *   were full; yet much less was done than the capacity, or than the link carries. This is an
+ *   overrun before anything is dropped. capacity = `could`. (A worker that spends its time sending
+ *   takes what comes in short bursts.)
  * - saturated: for several intervals all time was spent and nearly all bursts were full.
  *   This counts only if no drop was ever counted (not all ports count drops) or less was done than
  *   the capacity. capacity = the largest `could` of these intervals.

@@ -125,8 +125,10 @@ TEST(Capacity, SlowerThanItsLinkForTwoIntervals)
     c = run(fresh(), s, 7);
     EXPECT_EQ(c.why, CAPACITY_UNKNOWN);
     s.link_Bps = kGBps;
-    s.full = 0; // the time went into sending
-    EXPECT_EQ(run(fresh(), s, 7).why, CAPACITY_UNKNOWN);
+    s.full = 0;
+    EXPECT_EQ(run(fresh(), s, 2).why, CAPACITY_OVERRUN) << "all time went into receiving";
+    s.tx_bytes = s.rx_bytes;
+    EXPECT_EQ(run(fresh(), s, 7).why, CAPACITY_UNKNOWN) << "half of it went into sending";
 }
 
 // The host became slower within the first interval: some of its time was idle, but none afterwards.
