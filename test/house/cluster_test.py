@@ -42,9 +42,11 @@ status=0
 for node in 0 1; do SLURM_NODEID=$node SCRATCH=$SCRATCH-$node "$@" || status=$?; done
 exit $status
 """
-# Stands for `sluice cp -r --resume FROM TO`, where the host "store" is this one. Every other call is cut off.
+# Stands for `sluice cp -r --resume FROM TO`, where the host "store" is this one. Every other call is cut off, and all that have
+# $LOSES in TO.
 SLUICE_CP = """#!/bin/bash
 [ "$1 $2 $3" = "cp -r --resume" ] && [ $# = 5 ] || exit 2
+[ -z "$LOSES" ] || [[ $5 != *$LOSES* ]] || exit 6
 from=${4#store:} to=${5#store:}
 [ -d "$to" ] || exit 5
 echo >>"$CALLS"
@@ -65,7 +67,8 @@ FAULTS: list[tuple[str, str, str, str, str]] = [
     ("hugepages that are not guaranteed", "kubernetes/sriov.yaml", "          hugepages-2Mi: 1Gi\n          intel.com/sluice: \"1\"\n      vol",
      "          intel.com/sluice: \"1\"\n      vol", "hugepages-2Mi"),
     ("a job that forgets its status", "slurm/stage.sbatch", 'exit "$status"', "exit 0", "status 0"),
-    ("a job that leaves its files", "slurm/stage.sbatch", 'rm -rf -- \\"\\$SCRATCH\\"', "true", "is left"),
+    ("a job that leaves its files", "slurm/stage.sbatch", 'exec rm -rf -- "$SCRATCH"', "exit 0", "is left"),
+    ("a job that removes results", "slurm/stage.sbatch", 'rm -rf -- \\"\\$SCRATCH/input\\"', 'rm -rf -- \\"\\$SCRATCH\\"', "not on node"),
     ("a job that tries once", "slurm/stage.sbatch", "sluice cp -r --resume \"$STORE/input\" \"$SCRATCH/\" || exit 0",
      "sluice cp -r --resume \"$STORE/input\" \"$SCRATCH/\" && exit 0; exit 1", "status 1"),
     ("a module that Ansible does not have", "ansible/sluice.yml", "ansible.builtin.systemd:\n        name: sluiced\n        enabled",
@@ -197,10 +200,10 @@ def judge_kubernetes(folder: str) -> list[str]:
 # ---- Slurm ---------------------------------------------------------------------------------------
 
 
-def job(folder: str, scratch: str, program: str) -> tuple[int, str]:
-    """Runs the job with the program, a script, on data of a store in the folder scratch."""
+def job(folder: str, scratch: str, program: str, loses: str = "") -> tuple[int, str]:
+    """Runs the job with the program, a script, on data of a store in the folder scratch. loses: see SLUICE_CP."""
     os.makedirs(f"{scratch}/bin")
-    os.makedirs(f"{scratch}/nodes")
+    os.makedirs(f"{scratch}/nodes", exist_ok=True)
     os.makedirs(f"{scratch}/store/input")
     os.makedirs(f"{scratch}/store/results")
     write(f"{scratch}/store/input/data", "b\na\n")
@@ -208,7 +211,7 @@ def job(folder: str, scratch: str, program: str) -> tuple[int, str]:
     write(f"{scratch}/bin/sluice", SLUICE_CP, 0o755)
     return run("bash", f"{folder}/stage.sbatch", f"store:{scratch}/store", "sh", "-c", program,
                env={"PATH": f"{scratch}/bin:{os.environ['PATH']}", "CALLS": f"{scratch}/calls", "SLURM_JOB_ID": "12",
-                    "SLURM_NNODES": "2", "SCRATCH_ROOT": f"{scratch}/nodes"})
+                    "SLURM_NNODES": "2", "SCRATCH_ROOT": f"{scratch}/nodes", "RETRY_S": "0.01", "LOSES": loses})
 
 
 def judge_slurm(folder: str) -> list[str]:
@@ -221,7 +224,31 @@ def judge_slurm(folder: str) -> list[str]:
                 path = f"{scratch}/store/results/12-{node}/data"
                 bad += [] if os.path.exists(path) and text_of(path) == "a\nb\n" else [f"{program}: no result of node {node}"]
             bad += [f"{name} is left on a node" for name in os.listdir(f"{scratch}/nodes")]
+    return bad + unsent_problems(folder) + unfetched_problems(folder)
+
+
+def unsent_problems(folder: str) -> list[str]:
+    """What is wrong if the results cannot be sent, and the job is started again."""
+    bad: list[str] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for start in ("first", "second"):
+            status, said = job(folder, scratch, "sort input/data >output/data", "/results/")
+            bad += [] if status == 1 else [f"{start} start, results that cannot be sent: status {status}, not 1", *said.splitlines()]
+            for node in (0, 1):
+                results = f"{scratch}/nodes/sluice-12-{node}/12-{node}"
+                kept = os.path.exists(f"{results}/data") and text_of(f"{results}/data") == "a\nb\n"
+                bad += [] if kept else [f"{start} start: results that could not be sent are not on node {node} any more"]
+                bad += [] if start == "second" or f":{results}: the results could not" in said else [f"nothing names {results}", said]
+            shutil.rmtree(f"{scratch}/store")
+            shutil.rmtree(f"{scratch}/bin")
     return bad
+
+
+def unfetched_problems(folder: str) -> list[str]:
+    with tempfile.TemporaryDirectory() as scratch:
+        status, _ = job(folder, scratch, "true", "/nodes/")
+        bad = [] if status == 1 else [f"input that cannot be fetched: status {status}, not 1"]
+        return bad + [f"{name} is left on a node, without input" for name in os.listdir(f"{scratch}/nodes")]
 
 
 # ---- Ansible -------------------------------------------------------------------------------------
