@@ -375,6 +375,10 @@ static void scenario_play(struct scenario *s)
         paths_sample(&s->paths, s->r, sample_at);
         sample_at += s->sample_ns;
     }
+    if (begin_at != TIME_NEVER) { /* no sample comes after it */
+        world_run(s->w, begin_at);
+        scenario_begin(s);
+    }
     world_run(s->w, s->until_ns);
 }
 

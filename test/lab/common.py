@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Parts that the tests of sluice-lab share. Each test is called as TEST SLUICE-LAB SOURCE_ROOT [REGEX]."""
+import json
 import os
 import re
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "house"))
 import tap  # noqa: E402
@@ -70,6 +72,27 @@ def need(condition: object, what: object) -> None:
 def find(pattern: str, text: str, flags: int = 0) -> re.Match[str]:
     found = re.search(pattern, text, flags)
     assert found is not None, f"{pattern}: not in: {text}"
+    return found
+
+
+def read(*parts: str) -> str:
+    with open(os.path.join(*parts), encoding="utf-8") as f:
+        return f.read()
+
+
+def rows(*folder: str) -> list[dict[str, Any]]:
+    """The rows of an experiment, from its folder."""
+    return [json.loads(line) for line in read(*folder, "rows.jsonl").splitlines()[1:]]
+
+
+def values(folder: str, text: str, *args: str) -> dict[str, Any]:
+    """What the only run of an experiment with this text has measured."""
+    path = os.path.join(folder, "one.conf")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("[experiment]\ntitle = One\n" + text)
+    done = lab("run", path, "--out", folder, "--no-figures", "--quiet", *args)
+    need(done.returncode == 0, f"status {done.returncode}: {done.stderr}")
+    found: dict[str, Any] = rows(folder, "one")[0]["values"]
     return found
 
 

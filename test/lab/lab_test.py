@@ -17,12 +17,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import common  # noqa: E402
-from common import LAB, ROOT, SMALL, Check, Skip, find, lab, need, small  # noqa: E402
-
-
-def read(*parts: str) -> str:
-    with open(os.path.join(*parts), encoding="utf-8") as f:
-        return f.read()
+from common import LAB, ROOT, SMALL, Check, Skip, find, lab, need, read, small  # noqa: E402
 
 
 def experiments() -> dict[str, bool]:
