@@ -80,8 +80,11 @@ static void size(struct text *t)
 {
     uint64_t usual = pools_bytes(POOLS_FRAMES, POOLS_FRAME_BYTES);
     struct scenario_memory m = {usual, usual};
+    const char *trial = text_section(t, "trial", 0);
 
-    if (t->err[0] == '\0' && text_section(t, "host", 0) != NULL)
+    if (t->err[0] == '\0' && trial != NULL)
+        m = trial_size(t, trial);
+    else if (t->err[0] == '\0' && text_section(t, "host", 0) != NULL)
         m = scenario_size(t);
     if (t->err[0] != '\0') {
         result_print_error(t->err, stdout);

@@ -6,6 +6,7 @@
 #include <rte_mempool.h>
 
 #include "common/buffer.h"
+#include "path/fifo.h"
 
 #define PAGE_BYTES 4096u
 /* buffers beyond those of frames under way: in rings of hosts, with applications */
@@ -39,6 +40,26 @@ uint64_t pools_bytes(uint32_t frames, uint32_t frame_bytes)
 
     return bytes_of(n, HEAD_BYTES) + bytes_of(n, 0) +
            bytes_of(n * buffer_parts(frame_bytes), room_of(frame_bytes));
+}
+
+uint32_t pools_frame_bytes(uint32_t frames, uint32_t frame_bytes)
+{
+    uint32_t usual = frames <= POOLS_FRAMES ? POOLS_FRAME_BYTES : 0;
+
+    return RTE_MAX(usual, frame_bytes);
+}
+
+/* Each queue of a path has room for all frames, and there are at most two queues more than words in
+ * the spec. */
+uint64_t pools_path_bytes(const char *spec, uint32_t frames)
+{
+    uint64_t queues = 3;
+
+    if (spec == NULL)
+        return 0;
+    for (; *spec != '\0'; spec++)
+        queues += *spec == ' ';
+    return queues * 2 * rte_align32pow2(frames) * sizeof(struct path_packet);
 }
 
 void pools_free(struct scenario_pools *p)

@@ -14,20 +14,18 @@
 #include "lab/paths.h"
 #include "lab/probes.h"
 #include "lab/tcp93.h"
-#include "path/fifo.h"
 #include "sim/nodes.h"
 #include "sim/wire.h"
 #include "sim/workstation.h"
 #include "sim/world.h"
 #include "wire/limits.h"
 
-#define HOSTS_MAX      WORLD_HOSTS_MAX
-#define LOADS_MAX      1024u
-#define PROBES_MAX     4u
-#define TCPS_MAX       8u
-#define FRAME_OVER_MTU 128u   /* headers in front of IP, with some bytes to spare */
-#define PORT_FIRST     20000u /* first UDP port of nodes */
-#define CLOSE_S        90u    /* seconds of virtual time in which all buffers must come back */
+#define HOSTS_MAX  WORLD_HOSTS_MAX
+#define LOADS_MAX  1024u
+#define PROBES_MAX 4u
+#define TCPS_MAX   8u
+#define PORT_FIRST 20000u /* first UDP port of nodes */
+#define CLOSE_S    90u    /* seconds of virtual time in which all buffers must come back */
 
 struct scenario {
     struct text *t;
@@ -443,15 +441,13 @@ static void scenario_read(struct scenario *s)
         s->conns[i] = RTE_MAX(s->conns[i], 1u);
     s->frames = (uint32_t)text_number(s->t, world == NULL ? "world" : world, "frames", "4000", 1,
                                       POOLS_FRAMES_MAX);
-    /* Worlds of usual frames share one set of pools. With more frames than usual, its buffers would
-     * take memory that no frame fills. */
-    s->frame_bytes = s->frames <= POOLS_FRAMES ? POOLS_FRAME_BYTES : 0;
+    s->frame_bytes = pools_frame_bytes(s->frames, 0);
     s->frames = RTE_MAX(s->frames, POOLS_FRAMES);
     for (uint32_t i = 0; i < s->n_hosts; i++) {
         uint32_t mtu = (uint32_t)text_number(s->t, s->host_section[i], "mtu", "1500", WIRE_MTU_MIN,
                                              WIRE_MTU_MAX);
 
-        s->frame_bytes = RTE_MAX(s->frame_bytes, mtu + FRAME_OVER_MTU);
+        s->frame_bytes = RTE_MAX(s->frame_bytes, mtu + POOLS_OVER_MTU);
     }
 }
 
@@ -467,19 +463,6 @@ static struct scenario *scenario_create(struct text *t, uint64_t seed, struct sc
     return s;
 }
 
-/* Memory reserved for a path. Each of its queues has room for all frames, and there are at most two
- * queues more than words in the spec. */
-static uint64_t path_bytes(const char *spec, uint32_t frames)
-{
-    uint64_t queues = 3;
-
-    if (spec == NULL)
-        return 0;
-    for (; *spec != '\0'; spec++)
-        queues += *spec == ' ';
-    return queues * 2 * rte_align32pow2(frames) * sizeof(struct path_packet);
-}
-
 struct scenario_memory scenario_size(struct text *t)
 {
     struct scenario_pools none = {0};
@@ -492,7 +475,8 @@ struct scenario_memory scenario_size(struct text *t)
         struct host_config h = host_config_of(s, i, &port);
 
         m.used_bytes += host_memory_bytes(&h);
-        m.reserved_bytes += path_bytes(port.up, s->frames) + path_bytes(port.down, s->frames);
+        m.reserved_bytes +=
+            pools_path_bytes(port.up, s->frames) + pools_path_bytes(port.down, s->frames);
     }
     m.reserved_bytes += m.used_bytes;
     for (uint32_t i = 0; i < s->n_loads; i++)

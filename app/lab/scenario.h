@@ -21,12 +21,7 @@
 /* Runs the world that the text describes, if t has no error so far. Makes new pools if the world
  * needs others. */
 void scenario_run(struct text *t, uint64_t seed, struct scenario_pools *pools, struct result *r);
-/* The memory that the world takes, if t has no error so far. used_bytes: what buffers, hosts and
- * requests use at most. reserved_bytes: what the EAL must have, which includes room for all frames
- * in each path, although a frame is in only one path at a time. */
-struct scenario_memory {
-    uint64_t used_bytes, reserved_bytes;
-};
+/* The memory that the world takes, if t has no error so far. */
 struct scenario_memory scenario_size(struct text *t);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/histogram.h"
 #include "path/path.h"
+#include "sim/wire.h"
 #include "sim/world.h"
 #include "wire/frame.h"
 
@@ -261,16 +262,41 @@ static void device_free(struct trial *d)
     free(d->seen);
 }
 
+static uint32_t frames_read(struct text *t, const char *section)
+{
+    return (uint32_t)text_number(t, section, "frames", "4000", 1, POOLS_FRAMES_MAX);
+}
+
+static uint32_t buffer_bytes_of(const struct trial *d, uint32_t frames)
+{
+    return pools_frame_bytes(frames, d->frame_bytes + POOLS_OVER_MTU);
+}
+
+struct scenario_memory trial_size(struct text *t, const char *section)
+{
+    struct trial d = {0};
+    uint32_t frames = frames_read(t, section);
+
+    trial_read(&d, t, section);
+    /* the host's own, which has one connection, is less than what buffers beside those of frames
+     * take */
+    uint64_t used = pools_bytes(frames, buffer_bytes_of(&d, frames)) +
+                    (d.service_Bps != 0 ? frames * sizeof(struct flight) : 0);
+    const char *path = text_word(t, section, "path", "");
+
+    return (struct scenario_memory){used, used + pools_path_bytes(path, frames)};
+}
+
 void trial_run(struct text *t, const char *section, uint64_t seed, struct scenario_pools *pools,
                struct result *r)
 {
     struct trial d = {.pools = pools};
-    uint32_t frames = (uint32_t)text_number(t, section, "frames", "4000", 1, POOLS_FRAMES_MAX);
+    uint32_t frames = frames_read(t, section);
 
     trial_read(&d, t, section);
     if (t->err[0] != '\0')
         return;
-    if (!pools_want(pools, frames, FRAME_MAX + RTE_ETHER_HDR_LEN)) {
+    if (!pools_want(pools, frames, buffer_bytes_of(&d, frames))) {
         text_wrong(t, section, "frames", "no memory for so many buffers; lower it");
         return;
     }

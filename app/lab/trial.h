@@ -22,5 +22,7 @@
 /* Runs the trial, if t has no error so far. Makes new pools if the trial needs others. */
 void trial_run(struct text *t, const char *section, uint64_t seed, struct scenario_pools *pools,
                struct result *r);
+/* The memory that the trial takes, if t has no error so far. */
+struct scenario_memory trial_size(struct text *t, const char *section);
 
 #endif

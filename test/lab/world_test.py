@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import common  # noqa: E402
-from common import Check, lab, need, rows, small  # noqa: E402
+from common import Check, lab, need, rows, small, values  # noqa: E402
 
 
 def check_from_behind_the_last_sample(folder: str) -> None:
@@ -21,9 +21,17 @@ def check_from_behind_the_last_sample(folder: str) -> None:
          [r["values"]["throughput.bulk"] for r in rows(folder, "small")])
 
 
+def check_trial_with_many_frames(folder: str) -> None:
+    """The engine is given the memory that a trial's buffers take, with a host behind the path, too."""
+    for service, frame in (("0", 60), ("8gbit", 1514)):
+        found = values(folder, "[trial]\nrate = 10000\nfor = 100ms\nframes = 100000\npath = delay 1ms\n"
+                               f"service = {service}\nframe = {frame}\n")
+        need(found["sent"] == found["received"] == 1000, found)
+
+
 def main() -> int:
     checks: dict[str, Check] = {f.__name__[6:].replace("_", " "): f for f in
-                                (check_from_behind_the_last_sample,)}
+                                (check_from_behind_the_last_sample, check_trial_with_many_frames)}
     return common.run(checks)
 
 
