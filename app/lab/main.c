@@ -46,10 +46,8 @@ static void world_text_run(struct text *t, uint64_t seed, struct scenario_pools 
         return;
     if (buffer != NULL)
         buffer_run(t, buffer, r);
-    else if (stream != NULL && pools_want(pools, POOLS_FRAMES, POOLS_FRAME_BYTES))
-        policed_run(t, stream, seed, pools->wire, r);
     else if (stream != NULL)
-        text_wrong(t, stream, NULL, "no memory for packet buffers; free some memory");
+        policed_run(t, stream, seed, pools, r);
     else if (trial != NULL)
         trial_run(t, trial, seed, pools, r);
     else if (text_section(t, "host", 0) != NULL)
@@ -80,9 +78,11 @@ static void size(struct text *t)
 {
     uint64_t usual = pools_bytes(POOLS_FRAMES, POOLS_FRAME_BYTES);
     struct scenario_memory m = {usual, usual};
-    const char *trial = text_section(t, "trial", 0);
+    const char *stream = text_section(t, "stream", 0), *trial = text_section(t, "trial", 0);
 
-    if (t->err[0] == '\0' && trial != NULL)
+    if (t->err[0] == '\0' && stream != NULL)
+        m = policed_size(t, stream);
+    else if (t->err[0] == '\0' && trial != NULL)
         m = trial_size(t, trial);
     else if (t->err[0] == '\0' && text_section(t, "host", 0) != NULL)
         m = scenario_size(t);

@@ -71,6 +71,8 @@ void cells_rx(struct cells_count *k, struct rte_mbuf **m, uint16_t n)
     for (uint16_t i = 0; i < n; i++) {
         uint64_t number = bytes_get_u64(rte_pktmbuf_mtod(m[i], const uint8_t *));
 
+        if (number < k->expected)
+            continue;
         cells_end(k, number);
         k->expected = number + 1;
         k->received++;

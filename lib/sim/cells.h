@@ -40,7 +40,8 @@ uint16_t cells_tx(struct cells *c, struct rte_mbuf **m, uint16_t max, uint64_t n
 uint64_t cells_next(const struct cells *c);
 
 struct cells_count {
-    uint64_t received, lost;
+    uint64_t received; /* in order */
+    uint64_t lost;
     uint64_t expected;         /* number of the next cell */
     uint64_t last_lost;        /* number of the last lost cell, if lost > 0 */
     uint64_t gaps;             /* max(lost, 1) - 1 */
@@ -48,7 +49,8 @@ struct cells_count {
     uint64_t gap_sum, gap_squares;
 };
 
-/* Counts and frees the cells, which must come in order. */
+/* Counts and frees the cells. One that comes behind a later one, or again, is ignored: in a line of
+ * ATM cells keep their order, so it has been counted as lost before, or as received. */
 void cells_rx(struct cells_count *k, struct rte_mbuf **m, uint16_t n);
 /* Ends the count: of `sent` cells, those that have not come are lost. */
 void cells_end(struct cells_count *k, uint64_t sent);

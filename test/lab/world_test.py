@@ -29,9 +29,27 @@ def check_trial_with_many_frames(folder: str) -> None:
         need(found["sent"] == found["received"] == 1000, found)
 
 
+STREAM = "[stream]\npath = {}\nrate = 135mbit\nframes = 20000\n"
+
+
+def check_streams(folder: str) -> None:
+    """A path that loses nothing loses nothing of a stream, however long it is; copies count once."""
+    for path in ("delay 1ms", "delay 50ms", "delay 20ms duplicate 10%"):
+        found = values(folder, STREAM.format(path))
+        need(found["cells"] == 25000 and found["lost"] == 0, f"{path}: {found}")
+        found = values(folder, STREAM.format(path) + "frame = 1000\nskip = 100\n")
+        need(found["whole"] == 1, f"frames through {path}: {found}")
+    found = values(folder, STREAM.format("delay 1ms 100us"))
+    need(0 < found["lost"] < 25000, f"a path that reorders: {found}")
+    for more in ("", "frame = 100\nskip = 4000000000\n", "frame = 100\n"):
+        found = values(folder, STREAM.format("corrupt 50%") + more)
+        need(found["lost"] < 12500 and (found.get("whole") or 0) <= 1, f"numbers that change, {more}: {found}")
+
+
 def main() -> int:
     checks: dict[str, Check] = {f.__name__[6:].replace("_", " "): f for f in
-                                (check_from_behind_the_last_sample, check_trial_with_many_frames)}
+                                (check_from_behind_the_last_sample, check_trial_with_many_frames,
+                                 check_streams)}
     return common.run(checks)
 
 

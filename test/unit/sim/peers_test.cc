@@ -270,3 +270,21 @@ TEST(Cells, EvenToACycleForEver)
     EXPECT_EQ(count.gaps, count.lost - 1);
     EXPECT_EQ(count.gap_sum, 955001u - 50);
 }
+
+TEST(Cells, OutOfOrderOrTwiceCountOnce)
+{
+    cells_config cfg = {kHz, 0, 16873125, 5, test_pool};
+    cells_count count = {};
+    rte_mbuf *m[6];
+    cells c;
+
+    cells_init(&c, &cfg);
+    ASSERT_EQ(cells_tx(&c, m, 5, kHz), 5);
+    m[5] = rte_pktmbuf_copy(m[3], test_pool, 0, UINT32_MAX);
+    ASSERT_NE(m[5], nullptr);
+    std::swap(m[1], m[2]);
+    cells_rx(&count, m, 6); // 0 2 1 3 4 3
+    cells_end(&count, c.sent);
+    EXPECT_EQ(count.received, 4u);
+    EXPECT_EQ(count.lost, 1u);
+}
