@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -39,11 +40,25 @@ void probes_read(struct probes *p, struct text *t, const char *section, const ch
         text_wrong(t, section, "every", "0 is no interval; write for example 100ms");
 }
 
+/* Whether this is the first copy of a frame; bits: those of the frames that came before. */
+static bool is_first(const struct probes *p, uint8_t *bits, uint32_t number)
+{
+    uint8_t bit = (uint8_t)(1u << number % 8);
+
+    if (number >= p->frames_max || (bits[number / 8] & bit) != 0)
+        return false;
+    bits[number / 8] |= bit;
+    return true;
+}
+
 static void seen(void *ctx, uint32_t number, uint16_t ip_len, uint64_t cycles, uint64_t now)
 {
     struct probes *p = ctx;
     struct probes_class *c = &p->of[number % 2];
     uint64_t sent = now - cycles;
+
+    if (!is_first(p, p->seen, number))
+        return;
     uint64_t increment = owd_increment(&c->owd, sent, now, p->until_ns);
 
     result_point(c->series, sent, (double)increment / 1e9);
@@ -59,13 +74,23 @@ static void came_back(void *ctx, uint32_t number, uint16_t ip_len, uint64_t cycl
 {
     struct probes *p = ctx;
 
-    if (now - cycles >= p->from_ns)
+    if (is_first(p, p->back, number) && now - cycles >= p->from_ns)
         histogram_add(&p->round, cycles);
-    (void)number;
     (void)ip_len;
 }
 
-void probes_open(struct probes *p, const struct frame_route *there, const struct frame_route *back,
+uint32_t probes_ip_len(const struct probes *p)
+{
+    return p->of[0].ip_len > p->of[1].ip_len ? p->of[0].ip_len : p->of[1].ip_len;
+}
+
+void probes_free(struct probes *p)
+{
+    free(p->seen);
+    free(p->back);
+}
+
+bool probes_open(struct probes *p, const struct frame_route *there, const struct frame_route *back,
                  uint64_t hz, uint64_t from_ns, struct rte_mempool *pool, struct result *r)
 {
     struct probe_config probe = {.route = *there, .hz = hz, .start = p->start_ns + 1000};
@@ -85,6 +110,10 @@ void probes_open(struct probes *p, const struct frame_route *there, const struct
     mirror_init(&p->mirror, &mirror);
     for (uint32_t k = 0; k < 2; k++)
         p->of[k].series = result_series(r, "s", "increment.%s.%s", p->name, p->of[k].name);
+    p->frames_max = p->until_ns / p->every_ns + 1;
+    p->seen = calloc(1, p->frames_max / 8 + 1);
+    p->back = calloc(1, p->frames_max / 8 + 1);
+    return p->seen != NULL && p->back != NULL;
 }
 
 /* Frames of class k sent while observed. */

@@ -2,11 +2,15 @@
 /*
  * Probes of one-way delay on a scenario ([FRAME-RELAY]): frames that alternate between two lengths,
  * from one host's port to another's, through whatever is between. A frame's increment is how much
- * longer it took than the fastest frames (lib/control/owd.h). sim/probe.h makes the frames.
+ * longer it took than the fastest frames (lib/control/owd.h). Of a frame that the path doubles, the
+ * first copy counts. sim/probe.h makes the frames.
+ *
+ * Invariant: of each class, frames that came <= frames sent.
  */
 #ifndef LAB_PROBES_H
 #define LAB_PROBES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/histogram.h"
@@ -30,6 +34,8 @@ struct probes {
     uint64_t every_ns, start_ns, from_ns, until_ns, turn_ns;
     bool reflect;           /* the other host sends the frames back, turn_ns later */
     struct histogram round; /* ns; of frames sent while observed that came back */
+    uint8_t *seen, *back;   /* a bit for each frame: whether it came there, and back, before */
+    uint64_t frames_max;
     struct probe probe;
     struct mirror mirror;
     struct probes_class of[2];
@@ -37,9 +43,13 @@ struct probes {
 
 void probes_read(struct probes *p, struct text *t, const char *section, const char *const *hosts,
                  uint32_t n_hosts, uint64_t until_ns);
-/* there, back: routes between the two hosts, each with the other's ports swapped. */
-void probes_open(struct probes *p, const struct frame_route *there, const struct frame_route *back,
+/* Bytes of the longest frame, without headers in front of IP. */
+uint32_t probes_ip_len(const struct probes *p);
+/* there, back: routes between the two hosts, each with the other's ports swapped. False: there is
+ * no memory. */
+bool probes_open(struct probes *p, const struct frame_route *there, const struct frame_route *back,
                  uint64_t hz, uint64_t from_ns, struct rte_mempool *pool, struct result *r);
 void probes_tell(const struct probes *p, struct result *r);
+void probes_free(struct probes *p);
 
 #endif

@@ -15,6 +15,7 @@
 #include "lab/probes.h"
 #include "lab/tcp93.h"
 #include "sim/nodes.h"
+#include "sim/segment.h"
 #include "sim/wire.h"
 #include "sim/workstation.h"
 #include "sim/world.h"
@@ -310,7 +311,9 @@ static void nodes_open(struct scenario *s)
         struct frame_route back = route_of(s, p->to, p->from, i);
 
         RTE_SWAP(back.sport, back.dport);
-        probes_open(p, &there, &back, WORLD_HZ, s->from_ns, s->pools->wire, s->r);
+        if (!probes_open(p, &there, &back, WORLD_HZ, s->from_ns, s->pools->wire, s->r))
+            text_wrong(s->t, text_section(s->t, "owd", i), "every",
+                       "no memory for a bit of each probe; lengthen it");
         nodes_add(&s->nodes, p->from, probe_node(&p->probe));
         nodes_add(&s->nodes, p->to, mirror_node(&p->mirror));
     }
@@ -398,7 +401,7 @@ static void shortage_tell(struct scenario *s)
     uint64_t lost = s->no_mbuf + world_counts(s->w)->overflowed + paths_short(&s->paths);
 
     for (uint32_t i = 0; i < s->n_probes; i++)
-        lost += s->probes[i].mirror.full;
+        lost += s->probes[i].mirror.full + s->probes[i].probe.no_mbuf;
     for (uint32_t i = 0; i < s->n_tcps; i++)
         lost += s->tcp[i].tcp.counts.no_mbuf + s->tcp[i].receiver.counts.no_mbuf;
     if (lost != 0)
@@ -449,6 +452,12 @@ static void scenario_read(struct scenario *s)
 
         s->frame_bytes = RTE_MAX(s->frame_bytes, mtu + POOLS_OVER_MTU);
     }
+    /* Models send their frames whole, whatever the mtu of their hosts. */
+    for (uint32_t i = 0; i < s->n_probes; i++)
+        s->frame_bytes = RTE_MAX(s->frame_bytes, probes_ip_len(&s->probes[i]) + POOLS_OVER_MTU);
+    for (uint32_t i = 0; i < s->n_tcps; i++)
+        s->frame_bytes =
+            RTE_MAX(s->frame_bytes, s->tcp[i].cfg.mss_bytes + SEGMENT_IP_BYTES + POOLS_OVER_MTU);
 }
 
 static struct scenario *scenario_create(struct text *t, uint64_t seed, struct scenario_pools *pools)
@@ -525,5 +534,7 @@ void scenario_run(struct text *t, uint64_t seed, struct scenario_pools *pools, s
     world_destroy(s->w);
     for (uint32_t i = 0; i < s->n_loads; i++)
         load_free(&s->load[i]);
+    for (uint32_t i = 0; i < s->n_probes; i++)
+        probes_free(&s->probes[i]);
     free(s);
 }

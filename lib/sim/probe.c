@@ -57,7 +57,8 @@ uint16_t probe_tx(struct probe *p, struct rte_mbuf **m, uint16_t max, uint64_t n
 
     for (; n < max && probe_next(p, now) <= now; p->sent++) {
         m[n] = frame_make(p->cfg.pool, &p->cfg.route, p->sent, p->cfg.ip_len[p->sent % 2]);
-        n += m[n] != NULL; /* without an mbuf, the frame counts as lost */
+        p->no_mbuf += m[n] == NULL;
+        n += m[n] != NULL;
     }
     return n;
 }

@@ -46,10 +46,29 @@ def check_streams(folder: str) -> None:
         need(found["lost"] < 12500 and (found.get("whole") or 0) <= 1, f"numbers that change, {more}: {found}")
 
 
+OWD = "[host a]\nup = {}\n[host b]\n[owd p]\nfrom = a\nto = b\nreflect = yes\n"
+
+
+def check_doubled_probes(folder: str) -> None:
+    """A copy of a probe does not make up for one that is lost."""
+    found = values(folder, "[world]\nuntil = 20s\nfrom = 1s\n" + OWD.format("delay 1ms duplicate 20%"))
+    need([found[f"probes_lost.p.{c}"] for c in ("first", "second")] == [0, 0], found)
+    found = values(folder, "[world]\nuntil = 20s\nfrom = 1s\n" + OWD.format("loss 30% duplicate 100%"))
+    need(all(15 < found[f"probes_lost.p.{c}"] < 45 for c in ("first", "second")), found)
+
+
+def check_long_probes(folder: str) -> None:
+    """Buffers hold the frames of models, too, which may be longer than the hosts' mtu."""
+    found = values(folder, "[world]\nuntil = 2s\nframes = 8000\n" + OWD.format("delay 1ms") + "lengths = 46 9000\n"
+                   "[tcp93 t]\nfrom = a\nto = b\nmss = 20000\n")
+    need([found[f"probes_lost.p.{c}"] for c in ("first", "second")] == [0, 0], found)
+    need(found["throughput.t"] > 1e6, found)
+
+
 def main() -> int:
     checks: dict[str, Check] = {f.__name__[6:].replace("_", " "): f for f in
                                 (check_from_behind_the_last_sample, check_trial_with_many_frames,
-                                 check_streams)}
+                                 check_streams, check_doubled_probes, check_long_probes)}
     return common.run(checks)
 
 
