@@ -28,6 +28,10 @@ void probes_read(struct probes *p, struct text *t, const char *section, const ch
     if (sscanf(names, "%23s %23s", p->of[0].name, p->of[1].name) != 2 ||
         strcmp(p->of[0].name, p->of[1].name) == 0)
         text_wrong(t, section, "names", "\"%.60s\" are not two names; write \"short long\"", names);
+    else if (strlen(p->of[0].name) == sizeof p->of[0].name - 1 ||
+             strlen(p->of[1].name) == sizeof p->of[1].name - 1)
+        text_wrong(t, section, "names", "a name is above %zu bytes; shorten it",
+                   sizeof p->of[0].name - 2);
     for (uint32_t k = 0; k < 2; k++) {
         if (!(length[k] >= SEGMENT_IP_BYTES && length[k] <= 9000))
             text_wrong(t, section, "lengths",

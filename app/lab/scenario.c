@@ -21,12 +21,13 @@
 #include "sim/world.h"
 #include "wire/limits.h"
 
-#define HOSTS_MAX  WORLD_HOSTS_MAX
-#define LOADS_MAX  1024u
-#define PROBES_MAX 4u
-#define TCPS_MAX   8u
-#define PORT_FIRST 20000u /* first UDP port of nodes */
-#define CLOSE_S    90u    /* seconds of virtual time in which all buffers must come back */
+#define HOSTS_MAX      WORLD_HOSTS_MAX
+#define LOADS_MAX      1024u
+#define PROBES_MAX     4u
+#define TCPS_MAX       8u
+#define NAME_MAX_BYTES 64u    /* so that names of measures are whole (result.c) */
+#define PORT_FIRST     20000u /* first UDP port of nodes */
+#define CLOSE_S        90u    /* seconds of virtual time in which all buffers must come back */
 
 struct scenario {
     struct text *t;
@@ -124,13 +125,18 @@ static void machine_read(struct text *t, const char *section, uint16_t mtu, stru
     static const struct workstation *const machines[] = {NULL, &workstation_sparc1,
                                                          &workstation_sun3};
     const struct workstation *m = machines[text_choice(t, section, "machine", "none", words)];
-    uint32_t user = (uint32_t)text_size(t, section, "machine packet", "1454");
+    uint64_t user = text_size(t, section, "machine packet", "1454");
+    uint32_t frame_bytes = (uint32_t)mtu + RTE_ETHER_HDR_LEN;
 
     if (user == 0)
         text_wrong(t, section, "machine packet",
                    "0 bytes; write the bytes of user data in a packet");
+    else if (m != NULL && user > frame_bytes)
+        text_wrong(t, section, "machine packet",
+                   "%llu bytes of user data do not fit into a frame of %u; lower it, or raise mtu",
+                   (unsigned long long)user, frame_bytes);
     else if (m != NULL)
-        workstation_receives(m, mtu + RTE_ETHER_HDR_LEN, user, port);
+        workstation_receives(m, frame_bytes, (uint32_t)user, port);
 }
 
 static void host_read(struct scenario *s, const char *section, struct host_config *h,
@@ -221,6 +227,8 @@ static const char *section_next(struct scenario *s, const char *kind, uint32_t n
         return NULL;
     if (*text_name(section) == '\0')
         text_wrong(s->t, section, NULL, "it has no name; write [%s NAME]", kind);
+    if (strlen(text_name(section)) > NAME_MAX_BYTES)
+        text_wrong(s->t, section, NULL, "its name is above %u bytes; shorten it", NAME_MAX_BYTES);
     if (n == max)
         text_wrong(s->t, section, NULL,
                    "at most %u sections of this kind are possible; remove it, or make two "

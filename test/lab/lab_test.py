@@ -295,6 +295,14 @@ MISTAKES: Mistakes = {
         f"[host {h}]\nup = delay 800ms\n" for h in "cde") + "[host b]\n" + "".join(
         f"[tcp93 {h}2]\nfrom = {h}\nto = b\nwindow = 100MB\nopen at once = yes\n" for h in "acde")),
         r"small\.conf:9: \[world\] \d+ frames were lost, .*shorten delays"),
+    "a host whose long name is cut": (("from = a\n", f"from = {'送信' * 30}\n"),
+                                      r"small\.conf:18: \[load bulk\] from: there is no \[host 送信.*; add it"),
+    "a name that is too long": (("[load bulk]", f"[load {'ü' * 33}]"),
+                                r"small\.conf:17: .* its name is above 64 bytes"),
+    "a class's name that is too long": (("[load bulk]\n", f"[owd p]\nfrom = a\nto = b\nnames = {'ü' * 12} x\n"
+                                         "[load bulk]\n"), r"small\.conf:20: .* a name is above 22 bytes"),
+    "a packet that no frame holds": (("[host b]\n", "[host b]\nmachine = sparc1\nmachine packet = 4096\n"),
+                                     r"small\.conf:17: \[host b\] machine packet: 4096 bytes .* a frame of 1514; "),
     "a trial at rate 0": ((WORLD, "[trial]\npath = delay 1ms\nrate = 0\n"),
                           r"small\.conf:15: \[trial\] rate: a trial has a rate above 0"),
     "a trial with too few buffers": ((TIMES + WORLD, "[trial]\npath = delay 1s\nrate = 10000\n"),
