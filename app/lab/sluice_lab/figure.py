@@ -19,12 +19,13 @@ import statistics
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from . import LabError, NoRuns
+from . import LabError, NoRuns, store
 from .conf import Experiment, Section
 from .expr import number
 from .finding import Table
 from .store import Row
 
+ENDINGS = (".png", ".svg")
 # Okabe and Ito's colours, which colour-blind people can tell apart. Dashes and markers differ in grey.
 STYLES: list[tuple[str, str | tuple[int, tuple[int, ...]], str]] = [
     ("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"),
@@ -242,10 +243,19 @@ def draw(section: Section, rows: Sequence[Row], folder: str) -> str:
     else:
         section.error("kind", f"\"{kind}\" is none of these: lines, course, cumulated, surface; choose one")
     path = os.path.join(folder, section.name)
-    figure.savefig(path + ".png", dpi=150, metadata={"Software": None})
-    figure.savefig(path + ".svg", metadata={"Date": None, "Creator": None})
+    with store.whole(path + ".png") as part:
+        figure.savefig(part, format="png", dpi=150, metadata={"Software": None})
+    with store.whole(path + ".svg") as part:
+        figure.savefig(part, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
     return path
+
+
+def remove_all(experiment: Experiment, folder: str) -> None:
+    """Removes the figures of earlier rows, which the report would show beside the verdicts of others."""
+    for s in experiment.all("figure"):
+        for ending in ENDINGS:
+            store.remove(os.path.join(folder, s.name + ending))
 
 
 def draw_all(experiment: Experiment, rows: Sequence[Row], folder: str, lenient: bool = False) -> None:

@@ -68,6 +68,7 @@ def finish(e: conf.Experiment, head: store.Head, rows: list[store.Row],
            args: argparse.Namespace) -> list[finding.Verdict]:
     """Writes complete rows, their findings and figures."""
     folder = store.folder_make(args.out, e.name)
+    figure.remove_all(e, folder)
     store.write_rows(folder, head, rows)
     lenient = bool(head["given"])
     findings = finding.judge_all(e, rows, head["quick"], lenient)
@@ -125,6 +126,8 @@ def on_sweep(places: Places, args: argparse.Namespace) -> int:
     with pool_of(places, args) as pool:
         rows = sweep.run(e, chosen, places, pool, progress.Progress(args.quiet))
     folder = store.folder_make(args.out, e.name)
+    if args.shard is None:
+        figure.remove_all(e, folder)
     store.write_rows(folder, head_of(e, args, given, len(points)), rows, args.shard)
     print(f"{len(rows)} of {len(points)} runs written: {os.path.join(folder, store.rows_file(args.shard))}",
           file=sys.stderr)
@@ -133,12 +136,13 @@ def on_sweep(places: Places, args: argparse.Namespace) -> int:
 
 def on_merge(places: Places, args: argparse.Namespace) -> int:
     head, rows = store.merge(args.folders)
+    e = conf.Experiment(head["file"])
     if head["grid"] is not None:
         folder = store.folder_make(args.out, head["experiment"])
+        figure.remove_all(e, folder)
         store.write_rows(folder, head, rows)
         print(f"{len(rows)} runs written: {os.path.join(folder, 'rows.jsonl')}", file=sys.stderr)
         return 0
-    e = conf.Experiment(head["file"])
     return tell(e, finish(e, head, rows, args), args)
 
 

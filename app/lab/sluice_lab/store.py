@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Results on disk. The folder of an experiment has rows.jsonl with everything, rows.csv with the values,
 findings.json with the verdicts, and the figures."""
+import contextlib
 import csv
 import glob
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
 from . import LabError
@@ -41,12 +42,35 @@ class Head(TypedDict):
     live: str | None  # the machine
 
 
-def write_text(path: str, text: str) -> None:
-    """Writes the file as a whole or not at all."""
+@contextlib.contextmanager
+def whole(path: str) -> Iterator[str]:
+    """Gives the name of a file to write, which becomes `path` as a whole or not at all."""
     part = path + ".part"
-    with open(part, "w", encoding="utf-8", newline="") as f:
+    try:
+        yield part
+        os.replace(part, path)
+    except BaseException as e:
+        with contextlib.suppress(OSError):
+            os.remove(part)
+        if isinstance(e, OSError):
+            raise LabError(f"{path}: cannot be written: {e.strerror or e}; make room there, or name another folder with "
+                           "--out DIR") from e
+        raise
+
+
+def write_text(path: str, text: str) -> None:
+    with whole(path) as part, open(part, "w", encoding="utf-8", newline="") as f:
         f.write(text)
-    os.replace(part, path)
+
+
+def remove(path: str) -> None:
+    """Removes the file, if it is there."""
+    try:
+        os.remove(path)
+    except FileNotFoundError:
+        pass
+    except OSError as e:
+        raise LabError(f"{path}: cannot be removed: {e.strerror}; remove it, or name another folder with --out DIR") from e
 
 
 def folder_make(out: str, name: str) -> str:
@@ -75,8 +99,7 @@ def write_csv(folder: str, rows: Sequence[Row]) -> None:
     parameters = list(rows[0]["set"])
     measures = sorted({m for r in rows for m in r["values"]})
     units = {m: u for r in rows for m, u in r["units"].items()}
-    path = os.path.join(folder, "rows.csv")
-    with open(path + ".part", "w", encoding="utf-8", newline="") as f:
+    with whole(os.path.join(folder, "rows.csv")) as part, open(part, "w", encoding="utf-8", newline="") as f:
         out = csv.writer(f)
         out.writerow(["sweep", "index", "replica", "seed"] + parameters +
                      [f"{m} ({units[m]})" if units.get(m) else m for m in measures])
@@ -84,7 +107,6 @@ def write_csv(folder: str, rows: Sequence[Row]) -> None:
             out.writerow([r["sweep"], r["index"], r["replica"], r["seed"]] +
                          [r["set"].get(p, "") for p in parameters] +
                          ["" if r["values"].get(m) is None else r["values"][m] for m in measures])
-    os.replace(path + ".part", path)
 
 
 def read_rows(path: str) -> tuple[Head, list[Row]]:
