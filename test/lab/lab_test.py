@@ -365,7 +365,7 @@ def check_frames(folder: str) -> None:
         done = lab("run", path, "--out", folder, "--no-figures", "--jobs", "2")
         need(done.returncode == 0, done.stderr)
         need(("MB of memory" in done.stderr) == (frames is not None), done.stderr)
-        rows[frames] = read(folder, "small", "rows.jsonl")
+        rows[frames] = read(folder, "small", "rows.jsonl").split("\n", 1)[1]
     need(rows[None] == rows[300000], "other results with other buffers")
 
 

@@ -5,7 +5,9 @@
 Usage: results_test.py SLUICE-LAB SOURCE_ROOT [REGEX]      TAP on standard output; REGEX: selects checks by name
 """
 import os
+import re
 import sys
+from collections.abc import Callable
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import common  # noqa: E402
@@ -25,9 +27,32 @@ def check_old_figures(folder: str) -> None:
         need("<img" not in read(folder, "report.html"), "the report has a figure of other rows")
 
 
+def check_other_shards(folder: str) -> None:
+    """merge does not mix runs of other texts, or files of other numbers of shards."""
+    def shard(i: str, change: Callable[[str], str] = lambda text: text) -> None:
+        done = lab("sweep", small(folder, change), "--out", folder, "--shard", i)
+        need(done.returncode == 0, done.stderr)
+
+    def merged(status: int, why: str) -> None:
+        done = lab("merge", folder, "--out", os.path.join(folder, "whole"), "--no-figures")
+        need(done.returncode == status and re.search(why, done.stderr), f"{why}: {done.returncode}: {done.stderr}")
+        need(status == 0 or len(done.stderr.splitlines()) == 1, done.stderr)
+
+    shard("0/2")
+    shard("1/2", lambda t: t.replace("delay 1ms", "delay 150ms"))
+    merged(2, "rows-1-of-2.jsonl: belongs to another sweep than .*rows-0-of-2.jsonl, or the experiment")
+    shard("1/2", lambda t: t.replace("What the path", "All that the path"))
+    merged(0, "written")
+    shard("1/3")
+    merged(2, "rows-1-of-3.jsonl: has run 1, and so has .*rows-1-of-2.jsonl, of another number of shards; remove")
+    os.remove(os.path.join(folder, "small", "rows-1-of-3.jsonl"))
+    small(folder, lambda t: t.replace("delay 1ms", "delay 150ms"))
+    merged(2, "small.conf: its runs have changed since the shards were run; ")
+
+
 def main() -> int:
     checks: dict[str, Check] = {f.__name__[6:].replace("_", " "): f for f in
-                                (check_old_figures,)}
+                                (check_old_figures, check_other_shards)}
     return common.run(checks)
 
 

@@ -11,6 +11,8 @@ reads them, each in the line where it stands, after ${...} is evaluated.
   [figure NAME]  see figure.py
   [live KIND]    an experiment that runs live, instead of a world (live.py)
 """
+import hashlib
+import json
 import os
 import re
 from typing import NoReturn, overload
@@ -157,6 +159,11 @@ class Experiment:
             if ("differs" in s.keys) != ("known" in s.keys):
                 s.error("differs" if "differs" in s.keys else "known", "a reason (differs) and the range of values "
                         "that it explains (known) go together; write both, for example known = 0.7 <= ours <= 0.8")
+
+    def runs_digest(self) -> str:
+        """A digest of all that its runs depend on. Findings and figures can change after them."""
+        said = [(s.title, s.keys) for s in self.sections if s.kind not in ("experiment", "finding", "figure")]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
     def one(self, kind: str) -> Section | None:
         return next((s for s in self.sections if s.kind == kind), None)

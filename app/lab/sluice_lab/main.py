@@ -58,10 +58,11 @@ def pool_of(places: Places, args: argparse.Namespace) -> Iterator[engine.AnyPool
         pool.close()
 
 
-def head_of(e: conf.Experiment, args: argparse.Namespace, given: dict[str, str], points: int) -> store.Head:
+def head_of(places: Places, e: conf.Experiment, args: argparse.Namespace, given: dict[str, str],
+            points: int) -> store.Head:
     return {"experiment": e.name, "file": os.path.abspath(e.path), "seed": args.seed, "given": given,
             "quick": bool(getattr(args, "quick", False)), "grid": getattr(args, "grid", None), "points": points,
-            "live": live.machine() if e.live else None}
+            "live": live.machine() if e.live else None, "runs": e.runs_digest(), "version": places.version}
 
 
 def finish(e: conf.Experiment, head: store.Head, rows: list[store.Row],
@@ -83,7 +84,7 @@ def run_experiment(places: Places, e: conf.Experiment, args: argparse.Namespace,
     given = settings(args.set, "--set")
     chosen = sweep.points(e, given, args.seed, args.quick)
     rows = sweep.run(e, chosen, places, pool, progress.Progress(args.quiet))
-    return finish(e, head_of(e, args, given, len(chosen)), rows, args)
+    return finish(e, head_of(places, e, args, given, len(chosen)), rows, args)
 
 
 def on_list(places: Places, args: argparse.Namespace) -> int:
@@ -128,7 +129,7 @@ def on_sweep(places: Places, args: argparse.Namespace) -> int:
     folder = store.folder_make(args.out, e.name)
     if args.shard is None:
         figure.remove_all(e, folder)
-    store.write_rows(folder, head_of(e, args, given, len(points)), rows, args.shard)
+    store.write_rows(folder, head_of(places, e, args, given, len(points)), rows, args.shard)
     print(f"{len(rows)} of {len(points)} runs written: {os.path.join(folder, store.rows_file(args.shard))}",
           file=sys.stderr)
     return 0
@@ -137,6 +138,9 @@ def on_sweep(places: Places, args: argparse.Namespace) -> int:
 def on_merge(places: Places, args: argparse.Namespace) -> int:
     head, rows = store.merge(args.folders)
     e = conf.Experiment(head["file"])
+    if head.get("runs") != e.runs_digest():
+        raise LabError(f"{head['file']}: its runs have changed since the shards were run; run them again, or put back "
+                       "the text of then (findings and figures may change)")
     if head["grid"] is not None:
         folder = store.folder_make(args.out, head["experiment"])
         figure.remove_all(e, folder)

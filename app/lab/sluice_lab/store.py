@@ -40,6 +40,8 @@ class Head(TypedDict):
     grid: list[str] | None  # of --grid; None: the experiment's own sweeps
     points: int
     live: str | None  # the machine
+    runs: str  # a digest of the text of the runs
+    version: str  # of the engine
 
 
 @contextlib.contextmanager
@@ -86,6 +88,11 @@ def rows_file(shard: str | None) -> str:
     return "rows.jsonl" if shard is None else "rows-{}-of-{}.jsonl".format(*shard.split("/"))
 
 
+def shards_of(path: str) -> str:
+    """N of rows-I-of-N.jsonl."""
+    return os.path.basename(path).removesuffix(".jsonl").rpartition("-")[2]
+
+
 def write_rows(folder: str, head: Head, rows: Sequence[Row], shard: str | None = None) -> None:
     lines = [json.dumps(head)] + [json.dumps(r) for r in rows]
     write_text(os.path.join(folder, rows_file(shard)), "\n".join(lines) + "\n")
@@ -129,12 +136,18 @@ def merge(folders: list[str]) -> tuple[Head, list[Row]]:
                        "\"sluice-lab sweep --shard I/N\"")
     head: Head | None = None
     rows: dict[int, Row] = {}
+    found: dict[int, str] = {}
     for path in files:
         its_head, its_rows = read_rows(path)
         if head is not None and its_head != head:
-            raise LabError(f"{path}: belongs to another sweep than {files[0]}; merge one sweep at a time")
+            raise LabError(f"{path}: belongs to another sweep than {files[0]}, or the experiment or sluice-lab has "
+                           "changed between them; merge one sweep at a time, or run the older shards again")
         head = its_head
         for r in its_rows:
+            before = found.setdefault(r["index"], path)
+            if shards_of(before) != shards_of(path):
+                raise LabError(f"{path}: has run {r['index']}, and so has {before}, of another number of shards; remove "
+                               "the files of one of the two")
             rows[r["index"]] = r
     assert head is not None
     missing = [i for i in range(head["points"]) if i not in rows]
