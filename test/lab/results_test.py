@@ -6,12 +6,14 @@ Usage: results_test.py SLUICE-LAB SOURCE_ROOT [REGEX]      TAP on standard outpu
 """
 import os
 import re
+import resource
+import subprocess
 import sys
 from collections.abc import Callable
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import common  # noqa: E402
-from common import Check, lab, need, read, small  # noqa: E402
+from common import LAB, SMALL, Check, lab, need, read, small  # noqa: E402
 
 
 def check_old_figures(folder: str) -> None:
@@ -50,9 +52,59 @@ def check_other_shards(folder: str) -> None:
     merged(2, "small.conf: its runs have changed since the shards were run; ")
 
 
+def limited(size: int, *args: str) -> subprocess.CompletedProcess[str]:
+    """sluice-lab, which can write files of so many bytes at most, as on a full disk."""
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    return subprocess.run([LAB, *args], capture_output=True, text=True, timeout=280, check=False, preexec_fn=limit)
+
+
+def said(done: subprocess.CompletedProcess[str], why: str) -> None:
+    """It has ended for this reason, with one line about it."""
+    need(done.returncode == 2 and re.search(why, done.stderr), f"{why}: {done.returncode}: {done.stderr}")
+    need(len(done.stderr.splitlines()) == 1, done.stderr)
+
+
+def check_full_disk(folder: str) -> None:
+    """No room is a mistake, and does not look like a finding that does not hold; seen before the runs if it can be."""
+    path = small(folder)
+    said(limited(0, "run", path, "--out", folder, "--no-figures"), r"small/\.test: cannot be written: .*; make room")
+    need(lab("sweep", path, "--out", folder, "--shard", "0/1", "--quiet").returncode == 0, "sweep")
+    out = os.path.join(folder, "whole")
+    said(limited(2000, "merge", folder, "--out", out), r"small/rows\.jsonl: cannot be written: .*; make room")
+    need(not os.listdir(os.path.join(out, "small")), "a part of a file is left")
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run([LAB, "list"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    said(done, "standard output, or a file: No space left on device; ")
+
+
+def check_numbers(folder: str) -> None:
+    """Neither a value nor the place of a figure is infinite, or no number."""
+    for value in ("nan", "inf", "1e999"):
+        said(lab("run", small(folder), "--out", folder, "--set", f"rate={value}"), r"small\.conf:14: \[host a\] up: .*")
+        said(lab("run", small(folder, lambda t: t.replace("${rate}", "${rate * 2}")), "--out", folder,
+                 "--set", f"rate={value}"), r"small\.conf:14: .*correct it")
+    said(lab("run", small(folder, lambda t: t.replace("${rate}", "${1e308 * 10}")), "--out", folder),
+         r"small\.conf:14: .*the value is inf, not a number")
+    for line, why in (("x range = low high", "is not two numbers"), ("x range = 9 1", "is not two numbers"),
+                      ("y range = 1", "is not two numbers"), ("y range = 0 inf", "is not two numbers"),
+                      ("x per = 0", "by 0"), ("since = now", "is not a number"), ("x scale = logarithm", "log, linear"),
+                      ("kind = line", "lines, course"), ("mark x = here: there", "is not a number")):
+        done = lab("run", small(folder, lambda t: t + line + "\n"), "--out", folder, "--quiet")
+        said(done, rf"small\.conf:37: \[figure rate\] {line.split(' =')[0]}: .*{why}.*; ")
+
+
+def check_latin_1(folder: str) -> None:
+    path = os.path.join(folder, "small.conf")
+    with open(path, "wb") as f:
+        f.write(SMALL.replace("Small", "Caf\u00e9").encode("latin-1"))
+    said(lab("run", path, "--out", folder), r"small\.conf:3: is not text in UTF-8; convert it")
+
+
 def main() -> int:
     checks: dict[str, Check] = {f.__name__[6:].replace("_", " "): f for f in
-                                (check_old_figures, check_other_shards)}
+                                (check_old_figures, check_other_shards, check_full_disk, check_numbers,
+                                 check_latin_1)}
     return common.run(checks)
 
 

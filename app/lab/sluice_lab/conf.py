@@ -13,6 +13,7 @@ reads them, each in the line where it stands, after ${...} is evaluated.
 """
 import hashlib
 import json
+import math
 import os
 import re
 from typing import NoReturn, overload
@@ -22,6 +23,7 @@ from . import LabError, expr
 FIGURE_KEYS = ("title", "caption", "kind", "sweep", "where", "x", "y", "z", "series", "by", "x scale", "y scale",
                "x label", "y label", "z label", "x range", "y range", "x per", "y per", "mark x", "mark y", "names",
                "since")
+FIGURE_KINDS = ("lines", "course", "cumulated", "surface")
 FINDING_KEYS = ("says", "paper", "unit", "ours", "tolerance", "holds", "note", "differs", "known",
                 "quick")
 OURS = ("experiment", "parameters", "case", "sweep", "quick", "finding", "figure", "live")
@@ -64,14 +66,58 @@ class Section:
         if key not in self.keys:
             return default
         try:
-            return float(self.keys[key])
+            return finite(self.keys[key])
         except ValueError:
             self.error(key, f"\"{self.keys[key]}\" is not a number; write for example 0.61")
+
+    def pairs(self, key: str) -> list[tuple[str, str]]:
+        """[(A, TEXT), (B, TEXT)] of "A: TEXT; B: TEXT"."""
+        parts = [part.partition(":") for part in self.get(key, "").split(";") if ":" in part]
+        return [(before.strip(), behind.strip()) for before, _, behind in parts]
+
+    def limits(self, key: str) -> tuple[float, float] | None:
+        """LOW HIGH"""
+        if key not in self.keys:
+            return None
+        try:
+            low, high = (finite(word) for word in self.keys[key].split())
+            if low < high:
+                return low, high
+        except ValueError:
+            pass
+        self.error(key, f"\"{self.keys[key]}\" is not two numbers, the lower one first; write for example 0 10")
 
     def only(self, *known: str) -> None:
         for key in self.keys:
             if key not in known:
                 self.error(key, f"there is no such key here; there are: {', '.join(known)}")
+
+
+def finite(text: str) -> float:
+    """The number. ValueError: it is none, or nan, or infinite."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is not a number")
+    return value
+
+
+def figure_check(s: Section) -> None:
+    s.only(*FIGURE_KEYS)
+    s.need("title")
+    if s.get("kind", "lines") not in FIGURE_KINDS:
+        s.error("kind", f"\"{s.keys['kind']}\" is none of these: {', '.join(FIGURE_KINDS)}; choose one")
+    s.number("since")
+    for axis in ("x", "y"):
+        if s.number(f"{axis} per", 1.0) == 0:
+            s.error(f"{axis} per", "values cannot be divided by 0; write for example 1e6")
+        if s.get(f"{axis} scale", "log") not in ("log", "linear"):
+            s.error(f"{axis} scale", f"\"{s.keys[axis + ' scale']}\" is none of these: log, linear; choose one")
+        s.limits(f"{axis} range")
+        for value, _ in s.pairs(f"mark {axis}"):
+            try:
+                finite(value)
+            except ValueError:
+                s.error(f"mark {axis}", f"\"{value}\" is not a number; write VALUE: TEXT; VALUE: TEXT")
 
 
 def uncomment(line: str) -> str:
@@ -110,12 +156,14 @@ def axis(section: Section, key: str, text: str) -> list[str]:
     if not m:
         return text.split()
     try:
-        low, high = float(m[1]), float(m[2])
+        low, high = finite(m[1]), finite(m[2])
         if m[3] is None:
             return [str(v) for v in range(int(m[1]), int(m[2]) + 1)]
         steps = int(m[4]) - 1
-        if m[3] == "log":
+        if m[3] == "log" and min(low, high) > 0:
             return [f"{low * (high / low) ** (i / steps):.6g}" for i in range(steps + 1)]
+        if m[3] == "log":
+            raise ValueError
         return [f"{low + (high - low) * i / steps:.6g}" for i in range(steps + 1)]
     except (ValueError, ZeroDivisionError):
         section.error(key, f"\"{text}\" is not a range; write 2..8, 1e-6..1e-4 log 9, or 1..2 lin 11")
@@ -138,6 +186,9 @@ class Experiment:
         except OSError as e:
             raise LabError(f"{path}: cannot be read: {e.strerror}; name an experiment of \"sluice-lab list\", "
                            "or a file") from e
+        except UnicodeDecodeError as e:
+            line = e.object[:e.start].count(b"\n") + 1
+            raise LabError(f"{path}:{line}: is not text in UTF-8; convert it, for example with iconv") from e
         self.sections = scan(path, self.text)
         about = self.one("experiment")
         if about is None:
@@ -151,7 +202,7 @@ class Experiment:
         self._check_live()
         # Findings and figures come after the runs, but their mistakes should be found before.
         for s in self.all("figure"):
-            s.only(*FIGURE_KEYS)
+            figure_check(s)
         for s in self.all("finding"):
             s.only(*FINDING_KEYS)
             for key in ("says", "ours"):

@@ -27,6 +27,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 def power(a: float, b: float) -> float:
     if abs(b) > 64:
         raise ValueError("an exponent is at most 64")
+    if a < 0 and b != int(b):
+        raise ValueError("a number below 0 has no such power")
     return float(a) ** b
 
 
@@ -116,10 +118,14 @@ def evaluate(text: str, look: Look, where: str, functions: dict[str, Callable[..
 
 
 def number(text: str) -> Value:
+    """The number that the text is. "nan" and "inf" are words: nothing can be calculated with them."""
     try:
-        return float(text) if not re.fullmatch(r"[+-]?\d+", text) else int(text)
+        if re.fullmatch(r"[+-]?\d+", text):
+            return int(text)
+        value = float(text)
     except ValueError:
         return text
+    return value if math.isfinite(value) else text
 
 
 def plain(value: Any) -> str:
@@ -142,4 +148,10 @@ def fill(text: str, look: Look, where: str) -> str:
             raise LabError(f"{where}: ${{...}}: there is no parameter {name}; give it a default in "
                            "[parameters]") from e
 
-    return re.sub(r"\$\{([^}]*)\}", lambda m: plain(evaluate(m[1], strict, where)), text)
+    def value(expression: str) -> str:
+        found = evaluate(expression, strict, where)
+        if isinstance(found, float) and not math.isfinite(found):
+            raise LabError(f"{where}: \"{expression.strip()}\": the value is {found}, not a number; correct it")
+        return plain(found)
+
+    return re.sub(r"\$\{([^}]*)\}", lambda m: value(m[1]), text)

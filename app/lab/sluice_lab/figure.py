@@ -56,12 +56,6 @@ def filters_of(section: Section) -> dict[str, list[str]]:
     return found
 
 
-def pairs_of(section: Section, key: str) -> list[tuple[str, str]]:
-    """[(A, TEXT), (B, TEXT)] of "A: TEXT; B: TEXT"."""
-    parts = [part.partition(":") for part in section.get(key, "").split(";") if ":" in part]
-    return [(before.strip(), behind.strip()) for before, _, behind in parts]
-
-
 class Drawing:
     def __init__(self, section: Section, rows: Sequence[Row]) -> None:
         self.section = section
@@ -72,7 +66,7 @@ class Drawing:
             section.error("where", f"{e}; correct it")
         if not self.rows:
             raise NoRuns("no run fits")
-        self.names = dict(pairs_of(section, "names"))
+        self.names = dict(section.pairs("names"))
         self.per, self.x_per = section.number("y per", 1.0), section.number("x per", 1.0)
 
     def check(self, key: str, known: Collection[str], what: str) -> str:
@@ -188,7 +182,7 @@ class Drawing:
             ys = sorted({b for _, b in heights})
             grid = [[heights.get((a, b), float("nan")) for a in xs] for b in ys]
             shown = axes.pcolormesh(xs, ys, grid, cmap="cividis", vmin=low, vmax=high, shading="nearest")
-            if len(xs) > 2 and len(ys) > 2:
+            if len(xs) > 2 and len(ys) > 2 and low < high:
                 lines = axes.contour(xs, ys, grid, colors="white", linewidths=0.8,
                                      levels=[low + (high - low) * f for f in (0.25, 0.5, 0.75, 0.9)])
                 axes.clabel(lines, fmt="%.3g", fontsize=7)
@@ -201,7 +195,7 @@ class Drawing:
         """Adds marks, scales, ranges, labels and the title."""
         s = self.section
         for key, line in (("mark x", axes.axvline), ("mark y", axes.axhline)):
-            for i, (value, label) in enumerate(pairs_of(s, key)):
+            for i, (value, label) in enumerate(s.pairs(key)):
                 line(float(value), color="#888888", linestyle=(0, (2, 2)), linewidth=1)
                 if key == "mark x":
                     axes.annotate(label, (float(value), 1 - 0.07 * i), xycoords=("data", "axes fraction"), fontsize=8,
@@ -215,8 +209,9 @@ class Drawing:
                 side = axes.xaxis if name == "x" else axes.yaxis
                 if s.get("kind") != "surface":
                     side.set_major_formatter(lambda v, _: f"{v:g}")
-            if s.get(f"{name} range"):
-                limits(*[float(v) for v in s.need(f"{name} range").split()])
+            ends = s.limits(f"{name} range")
+            if ends is not None:
+                limits(*ends)
         course = s.get("kind") == "course"
         axes.set_xlabel(s.get("x label", "time (s)" if course else s.get("x", "")))
         axes.set_ylabel(s.get("y label", s.get("y", s.get("series", ""))))
@@ -234,14 +229,12 @@ def draw(section: Section, rows: Sequence[Row], folder: str) -> str:
         figure, axes = plt.subplots(1, n, figsize=(1.5 + 3.8 * n, 3.7), constrained_layout=True, squeeze=False,
                                     sharey=True)
         drawing.surface(figure, list(axes[0]))
-    elif kind in kinds:
+    else:
         figure, axes = plt.subplots(figsize=(7.2, 3.9), constrained_layout=True)
         kinds[kind](axes)
         drawing.dress(axes, section.need("title"))
         if len(axes.get_legend_handles_labels()[1]) > 0:
             axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    else:
-        section.error("kind", f"\"{kind}\" is none of these: lines, course, cumulated, surface; choose one")
     path = os.path.join(folder, section.name)
     with store.whole(path + ".png") as part:
         figure.savefig(part, format="png", dpi=150, metadata={"Software": None})

@@ -83,6 +83,7 @@ def run_experiment(places: Places, e: conf.Experiment, args: argparse.Namespace,
                    pool: engine.AnyPool) -> list[finding.Verdict]:
     given = settings(args.set, "--set")
     chosen = sweep.points(e, given, args.seed, args.quick)
+    store.folder_make(args.out, e.name)  # minutes before its rows are there
     rows = sweep.run(e, chosen, places, pool, progress.Progress(args.quiet))
     return finish(e, head_of(places, e, args, given, len(chosen)), rows, args)
 
@@ -124,9 +125,9 @@ def on_sweep(places: Places, args: argparse.Namespace) -> int:
             grid[key] = conf.axis(e.parameters, key, values.replace(",", " "))
     points = sweep.points(e, given, args.seed, args.quick, grid, args.repeat)
     chosen = sweep.shard_of(points, args.shard)
+    folder = store.folder_make(args.out, e.name)  # minutes before its rows are there
     with pool_of(places, args) as pool:
         rows = sweep.run(e, chosen, places, pool, progress.Progress(args.quiet))
-    folder = store.folder_make(args.out, e.name)
     if args.shard is None:
         figure.remove_all(e, folder)
     store.write_rows(folder, head_of(places, e, args, given, len(points)), rows, args.shard)
@@ -276,7 +277,9 @@ def main(places: Places) -> int:
     args = parser_make(places).parse_args()
     try:
         function: Command = args.function
-        return function(places, args)
+        status = function(places, args)
+        sys.stdout.flush()
+        return status
     except LabError as problem:
         print(f"sluice-lab: {problem}", file=sys.stderr)
         return 2
@@ -286,3 +289,10 @@ def main(places: Places) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except (OSError, UnicodeError) as problem:
+        # What comes here was not foreseen where it happened; a finding that does not hold has another status.
+        what = getattr(problem, "filename", None) or "standard output, or a file"
+        print(f"sluice-lab: {what}: {getattr(problem, 'strerror', None) or problem}; make room, or name other files",
+              file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2

@@ -7,7 +7,7 @@ import glob
 import json
 import os
 from collections.abc import Iterator, Sequence
-from typing import TypedDict
+from typing import Any, TypedDict, cast
 
 from . import LabError
 
@@ -55,8 +55,8 @@ def whole(path: str) -> Iterator[str]:
         with contextlib.suppress(OSError):
             os.remove(part)
         if isinstance(e, OSError):
-            raise LabError(f"{path}: cannot be written: {e.strerror or e}; make room there, or name another folder with "
-                           "--out DIR") from e
+            raise LabError(f"{path}: cannot be written: {e.strerror or e}; make room there, or name another folder "
+                           "with --out DIR") from e
         raise
 
 
@@ -72,15 +72,20 @@ def remove(path: str) -> None:
     except FileNotFoundError:
         pass
     except OSError as e:
-        raise LabError(f"{path}: cannot be removed: {e.strerror}; remove it, or name another folder with --out DIR") from e
+        raise LabError(f"{path}: cannot be removed: {e.strerror}; remove it, or name another folder "
+                       "with --out DIR") from e
 
 
 def folder_make(out: str, name: str) -> str:
+    """The folder, in which files can be made."""
     folder = os.path.join(out, name)
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as e:
         raise LabError(f"{folder}: cannot be made: {e.strerror}; name another folder with --out DIR") from e
+    # In bytes that a full disk refuses, too.
+    write_text(os.path.join(folder, ".test"), "a file can be written here\n")
+    remove(os.path.join(folder, ".test"))
     return folder
 
 
@@ -119,12 +124,12 @@ def write_csv(folder: str, rows: Sequence[Row]) -> None:
 def read_rows(path: str) -> tuple[Head, list[Row]]:
     try:
         with open(path, encoding="utf-8") as f:
-            lines = [json.loads(line) for line in f if line.strip()]
+            lines: list[Any] = [json.loads(line) for line in f if line.strip()]
     except (OSError, ValueError) as e:
         raise LabError(f"{path}: cannot be read: {e}; run the experiment again") from e
-    if not lines or "experiment" not in lines[0]:
+    if not lines or not isinstance(lines[0], dict) or "experiment" not in lines[0]:
         raise LabError(f"{path}: not written by sluice-lab; run the experiment again")
-    return lines[0], lines[1:]
+    return cast(Head, lines[0]), lines[1:]
 
 
 def merge(folders: list[str]) -> tuple[Head, list[Row]]:
@@ -146,8 +151,8 @@ def merge(folders: list[str]) -> tuple[Head, list[Row]]:
         for r in its_rows:
             before = found.setdefault(r["index"], path)
             if shards_of(before) != shards_of(path):
-                raise LabError(f"{path}: has run {r['index']}, and so has {before}, of another number of shards; remove "
-                               "the files of one of the two")
+                raise LabError(f"{path}: has run {r['index']}, and so has {before}, of another number of shards; "
+                               "remove the files of one of the two")
             rows[r["index"]] = r
     assert head is not None
     missing = [i for i in range(head["points"]) if i not in rows]
