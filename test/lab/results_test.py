@@ -7,6 +7,7 @@ Usage: results_test.py SLUICE-LAB SOURCE_ROOT [REGEX]      TAP on standard outpu
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -59,10 +60,10 @@ def limited(size: int, *args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([LAB, *args], capture_output=True, text=True, timeout=280, check=False, preexec_fn=limit)
 
 
-def said(done: subprocess.CompletedProcess[str], why: str) -> None:
+def said(done: subprocess.CompletedProcess[str], why: str, lines: int = 1) -> None:
     """It has ended for this reason, with one line about it."""
     need(done.returncode == 2 and re.search(why, done.stderr), f"{why}: {done.returncode}: {done.stderr}")
-    need(len(done.stderr.splitlines()) == 1, done.stderr)
+    need(len(done.stderr.splitlines()) == lines, done.stderr)
 
 
 def check_full_disk(folder: str) -> None:
@@ -101,10 +102,30 @@ def check_latin_1(folder: str) -> None:
     said(lab("run", path, "--out", folder), r"small\.conf:3: is not text in UTF-8; convert it")
 
 
+def check_gone_experiment(folder: str) -> None:
+    """A report of the others; and a folder's name may have brackets."""
+    out = os.path.join(folder, "b[1]")
+    path = small(folder)
+    other = os.path.join(folder, "other.conf")
+    shutil.copy(path, other)
+    for name in (path, other):
+        need(lab("run", name, "--out", out, "--no-figures").returncode == 0, "run")
+    os.remove(other)
+    done = lab("report", "--out", out)
+    need(done.returncode == 0, done.stderr)
+    need(re.search(r"other: left out: .*other\.conf: cannot be read: .*; name", done.stderr), done.stderr)
+    need(read(out, "report.html").count("<h2 ") == 1, "chapters")
+    need(lab("sweep", path, "--out", out, "--shard", "0/1").returncode == 0, "sweep")
+    done = lab("merge", out, "--out", out, "--no-figures")
+    need(done.returncode == 0, done.stderr)
+    os.remove(path)
+    said(lab("report", "--out", out), "there are no results", 3)
+
+
 def main() -> int:
     checks: dict[str, Check] = {f.__name__[6:].replace("_", " "): f for f in
                                 (check_old_figures, check_other_shards, check_full_disk, check_numbers,
-                                 check_latin_1)}
+                                 check_latin_1, check_gone_experiment)}
     return common.run(checks)
 
 

@@ -16,7 +16,7 @@ Command = Callable[[Places, argparse.Namespace], int]
 def experiment_paths(places: Places) -> dict[str, str]:
     found: dict[str, str] = {}
     for folder in places.experiments:
-        for path in sorted(glob.glob(os.path.join(folder, "*.conf"))):
+        for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*.conf"))):
             found.setdefault(os.path.splitext(os.path.basename(path))[0], path)
     return found
 
@@ -153,14 +153,18 @@ def on_merge(places: Places, args: argparse.Namespace) -> int:
 
 def write_report(places: Places, args: argparse.Namespace) -> int:
     chapters: list[report.Chapter] = []
-    for path in sorted(glob.glob(os.path.join(args.out, "*", "findings.json"))):
+    for path in sorted(glob.glob(os.path.join(glob.escape(args.out), "*", "findings.json"))):
         folder = os.path.dirname(path)
         head, rows = store.read_rows(os.path.join(folder, "rows.jsonl"))
         if head["grid"] is not None:
             print(f"sluice-lab: {folder}: left out, for its rows are those of --grid; run it again", file=sys.stderr)
             continue
-        e = conf.Experiment(head["file"])
-        findings = finding.judge_all(e, rows, head["quick"], bool(head["given"]))
+        try:
+            e = conf.Experiment(head["file"])
+            findings = finding.judge_all(e, rows, head["quick"], bool(head["given"]))
+        except LabError as problem:
+            print(f"sluice-lab: {folder}: left out: {problem}", file=sys.stderr)
+            continue
         chapters.append(report.Chapter(e, folder, head, findings))
     if not chapters:
         raise LabError(f"{args.out}: there are no results; run \"sluice-lab all --out {args.out}\" first")

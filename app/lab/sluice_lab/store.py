@@ -135,7 +135,7 @@ def read_rows(path: str) -> tuple[Head, list[Row]]:
 def merge(folders: list[str]) -> tuple[Head, list[Row]]:
     """Joins all shards below these folders. Missing rows are an error that says how many are missing."""
     files = sorted({f for folder in folders for pattern in ("rows-*-of-*.jsonl", "*/rows-*-of-*.jsonl")
-                    for f in glob.glob(os.path.join(folder, pattern))})
+                    for f in glob.glob(os.path.join(glob.escape(folder), pattern))})
     if not files:
         raise LabError(f"{' '.join(folders)}: there is no rows-I-of-N.jsonl; name the --out folders of "
                        "\"sluice-lab sweep --shard I/N\"")
