@@ -122,10 +122,27 @@ def check_gone_experiment(folder: str) -> None:
     said(lab("report", "--out", out), "there are no results", 3)
 
 
+def check_empty_grids(folder: str) -> None:
+    """A sweep of nothing is a mistake, which leaves the rows that are there."""
+    path = small(folder)
+    need(lab("sweep", path, "--out", folder, "--grid", "rate=5", "--grid", "until=1.1,1.2").returncode == 0, "sweep")
+    before = read(folder, "small", "rows.jsonl")
+    for args, why in ((("--grid", "rate=9..5"), "--grid rate: \"9..5\" has no values; "),
+                      (("--grid", "rate="), "--grid rate: \"\" has no values"),
+                      (("--grid", "rate=1..2,lin,0"), "--grid rate: \"1..2 lin 0\" has no values"),
+                      (("--grid", "rate=-1..2,log,5"), "--grid rate: .* is not a range"),
+                      (("--grid", "rate=5", "--repeat", "0"), "--repeat 0: not a number of runs"),
+                      (("--repeat", "2"), "--repeat: it goes with --grid")):
+        said(lab("sweep", path, "--out", folder, *args), why)
+    said(lab("sweep", small(folder, lambda t: t.replace("rate = 5 10 20", "rate = 9..5")), "--out", folder),
+         r"small\.conf:22: \[sweep rates\] rate: \"9..5\" has no values")
+    need(read(folder, "small", "rows.jsonl") == before, "other rows")
+
+
 def main() -> int:
     checks: dict[str, Check] = {f.__name__[6:].replace("_", " "): f for f in
                                 (check_old_figures, check_other_shards, check_full_disk, check_numbers,
-                                 check_latin_1, check_gone_experiment)}
+                                 check_latin_1, check_gone_experiment, check_empty_grids)}
     return common.run(checks)
 
 

@@ -16,6 +16,7 @@ import json
 import math
 import os
 import re
+from collections.abc import Callable
 from typing import NoReturn, overload
 
 from . import LabError, expr
@@ -150,23 +151,28 @@ def scan(path: str, text: str) -> list[Section]:
     return sections
 
 
-def axis(section: Section, key: str, text: str) -> list[str]:
-    """The values of a list: words, 2..8, 1e-6..1e-4 log 9, 1..2 lin 11."""
+def axis(text: str, wrong: Callable[[str], NoReturn]) -> list[str]:
+    """The values of a list: words, 2..8, 1e-6..1e-4 log 9, 1..2 lin 11. wrong: called with what is wrong."""
     m = re.fullmatch(r"(\S+?)\.\.(\S+)(?:\s+(lin|log)\s+(\d+))?", text)
-    if not m:
-        return text.split()
     try:
-        low, high = finite(m[1]), finite(m[2])
-        if m[3] is None:
-            return [str(v) for v in range(int(m[1]), int(m[2]) + 1)]
-        steps = int(m[4]) - 1
-        if m[3] == "log" and min(low, high) > 0:
-            return [f"{low * (high / low) ** (i / steps):.6g}" for i in range(steps + 1)]
-        if m[3] == "log":
-            raise ValueError
-        return [f"{low + (high - low) * i / steps:.6g}" for i in range(steps + 1)]
+        values = range_of(m) if m else text.split()
     except (ValueError, ZeroDivisionError):
-        section.error(key, f"\"{text}\" is not a range; write 2..8, 1e-6..1e-4 log 9, or 1..2 lin 11")
+        wrong(f"\"{text}\" is not a range; write 2..8, 1e-6..1e-4 log 9, or 1..2 lin 11")
+    if not values:
+        wrong(f"\"{text}\" has no values; write for example 2..8, the lower one first")
+    return values
+
+
+def range_of(m: re.Match[str]) -> list[str]:
+    low, high = finite(m[1]), finite(m[2])
+    if m[3] is None:
+        return [str(v) for v in range(int(m[1]), int(m[2]) + 1)]
+    steps = int(m[4]) - 1
+    if m[3] == "lin":
+        return [f"{low + (high - low) * i / steps:.6g}" for i in range(steps + 1)]
+    if min(low, high) <= 0:
+        raise ValueError
+    return [f"{low * (high / low) ** (i / steps):.6g}" for i in range(steps + 1)]
 
 
 def lookup(values: dict[str, str]) -> expr.Look:

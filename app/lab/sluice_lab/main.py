@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from typing import NoReturn
 
 from . import LabError, Places, cluster, conf, engine, figure, finding, live, progress, report, store, sweep
 
@@ -113,17 +114,28 @@ def on_run(places: Places, args: argparse.Namespace) -> int:
     return tell(e, findings, args)
 
 
+def grid_of(e: conf.Experiment, args: argparse.Namespace) -> dict[str, list[str]] | None:
+    """The values of --grid; None: the experiment's own sweeps."""
+    if args.repeat is not None and args.repeat < 1:
+        raise LabError(f"--repeat {args.repeat}: not a number of runs; write for example --repeat 3")
+    if not args.grid:
+        if args.repeat is not None:
+            raise LabError("--repeat: it goes with --grid; the experiment's own sweeps have their \"repeat\"")
+        return None
+    grid = {}
+    for key, values in settings(args.grid, "--grid").items():
+        def wrong(why: str, key: str = key) -> NoReturn:
+            raise LabError(f"--grid {key}: {why}")
+        e.check_parameter(key, "--grid")
+        grid[key] = conf.axis(values.replace(",", " "), wrong)
+    return grid
+
+
 def on_sweep(places: Places, args: argparse.Namespace) -> int:
     e = open_experiment(places, args.name)
     given = settings(args.set, "--set")
-    grid = None
-    if args.grid:
-        grid = {}
-        for key, values in settings(args.grid, "--grid").items():
-            e.check_parameter(key, "--grid")
-            assert e.parameters is not None
-            grid[key] = conf.axis(e.parameters, key, values.replace(",", " "))
-    points = sweep.points(e, given, args.seed, args.quick, grid, args.repeat)
+    grid = grid_of(e, args)
+    points = sweep.points(e, given, args.seed, args.quick, grid, args.repeat or 1)
     chosen = sweep.shard_of(points, args.shard)
     folder = store.folder_make(args.out, e.name)  # minutes before its rows are there
     with pool_of(places, args) as pool:
@@ -263,7 +275,7 @@ def parser_make(places: Places) -> argparse.ArgumentParser:
     writing(c, False)
     c.add_argument("--grid", action="append", metavar="KEY=VALUES",
                    help="values of a parameter: a list (1,2,5), or 1..9, 1..2,lin,5, 1..100,log,5; may be repeated")
-    c.add_argument("--repeat", type=int, default=1, help="runs of each point of the grid, each with another seed")
+    c.add_argument("--repeat", type=int, help="runs of each point of the grid, each with another seed")
     c.add_argument("--shard", metavar="I/N", help="run only every N-th run, from I on; I counts from 0")
     c = command("merge", on_merge, "Joins the parts of a sweep. If it was the experiment's own, judges and draws it.")
     c.add_argument("folders", nargs="+", metavar="DIR", help="a folder with parts")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Finds the runs of an experiment, runs them, and makes their rows."""
+import functools
 import itertools
 import zlib
 from dataclasses import dataclass
@@ -43,7 +44,8 @@ def sweeps_of(experiment: conf.Experiment, quick: bool) -> list[tuple[str, dict[
         series = keys.pop("series", "").split()
         if not repeat.isdigit() or int(repeat) < 1:
             s.error("repeat", f"\"{repeat}\" is not a number of runs; write for example 20")
-        found.append((s.name, {k: conf.axis(s, k, v) for k, v in keys.items()}, int(repeat), series))
+        axes = {k: conf.axis(v, functools.partial(s.error, k)) for k, v in keys.items()}
+        found.append((s.name, axes, int(repeat), series))
     return found or [("run", {}, 1, ["*"])]
 
 
