@@ -10,11 +10,12 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import common  # noqa: E402
-from common import LAB, SMALL, Check, lab, need, read, small  # noqa: E402
+from common import LAB, ROOT, SMALL, Check, lab, need, read, small  # noqa: E402
 
 
 def check_old_figures(folder: str) -> None:
@@ -139,10 +140,44 @@ def check_empty_grids(folder: str) -> None:
     need(read(folder, "small", "rows.jsonl") == before, "other rows")
 
 
+CASES = """[experiment]
+title = Cases
+[parameters]
+load = 1
+twice = ${2 * load}
+kind = one
+x = 10
+[case load=5]
+x = 20
+kind = five
+[case twice=4]
+x = 30
+[case kind=five]
+until = 5
+[world]
+"""
+
+
+def check_cases(_folder: str) -> None:
+    """A case holds for the value in effect, as a number."""
+    sys.path.insert(0, os.path.join(ROOT, "app", "lab"))
+    from sluice_lab import conf
+    with tempfile.NamedTemporaryFile("w", suffix=".conf", encoding="utf-8") as f:
+        f.write(CASES.replace("x = 10\n", "x = 10\nuntil = 1\n"))
+        f.flush()
+        e = conf.Experiment(f.name)
+    due: list[tuple[dict[str, str], str, str]] = [
+        ({}, "10", "1"), ({"load": "5"}, "20", "5"), ({"load": "5.0"}, "20", "5"), ({"load": "2"}, "30", "1"),
+        ({"kind": "five"}, "10", "5"), ({"load": "5", "x": "7"}, "7", "5")]
+    for given, x, until in due:
+        found = e.resolve(given)
+        need((found["x"], found["until"]) == (x, until), f"{given}: {found}")
+
+
 def main() -> int:
     checks: dict[str, Check] = {f.__name__[6:].replace("_", " "): f for f in
                                 (check_old_figures, check_other_shards, check_full_disk, check_numbers,
-                                 check_latin_1, check_gone_experiment, check_empty_grids)}
+                                 check_latin_1, check_gone_experiment, check_empty_grids, check_cases)}
     return common.run(checks)
 
 

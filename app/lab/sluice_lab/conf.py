@@ -258,12 +258,20 @@ class Experiment:
 
     def resolve(self, given: dict[str, str]) -> dict[str, str]:
         """All parameters, evaluated, as text; `given` takes precedence over the file."""
-        values = dict(self.defaults)
+        values = {**self.defaults, **given}
         for s in self.all("case"):
-            name, _, value = s.name.partition("=")
-            if given.get(name.strip(), self.defaults[name.strip()]) == value.strip():
-                values.update(s.keys)
-        values.update(given)
+            name, _, value = (part.strip() for part in s.name.partition("="))
+            here = dict(values)
+            self._evaluator(here)(name)
+            if expr.same(here[name], value):
+                values.update({k: v for k, v in s.keys.items() if k not in given})
+        look = self._evaluator(values)
+        for name in list(values):
+            look(name)
+        return values
+
+    def _evaluator(self, values: dict[str, str]) -> expr.Look:
+        """Evaluates a parameter among these values, in place, and returns it."""
         open_names: list[str] = []
 
         def look(name: str) -> expr.Value:
@@ -277,10 +285,7 @@ class Experiment:
                 values[name] = expr.fill(values[name], look, self.where(name))
                 open_names.pop()
             return expr.number(values[name])
-
-        for name in list(values):
-            look(name)
-        return values
+        return look
 
     def where(self, name: str) -> str:
         line = self.parameters.lines.get(name, self.parameters.line) if self.parameters else 1

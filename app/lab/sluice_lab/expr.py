@@ -128,6 +128,14 @@ def number(text: str) -> Value:
     return value if math.isfinite(value) else text
 
 
+def same(a: object, b: object) -> bool:
+    """Compares two values of a parameter, as numbers if both are numbers."""
+    x, y = number(str(a)), number(str(b))
+    if isinstance(x, str) or isinstance(y, str):
+        return str(x) == str(y)
+    return math.isclose(x, y, rel_tol=1e-9)
+
+
 def plain(value: Any) -> str:
     """Text that base/value.h reads: without an exponent unless the value is tiny."""
     if isinstance(value, bool):

@@ -30,14 +30,6 @@ class Verdict(TypedDict):
     quick: NotRequired[bool]  # True: a quick run cannot judge it
 
 
-def same(a: object, b: object) -> bool:
-    """Compares two values of a parameter, as numbers if both are numbers."""
-    x, y = expr.number(str(a)), expr.number(str(b))
-    if isinstance(x, str) or isinstance(y, str):
-        return str(x) == str(y)
-    return math.isclose(x, y, rel_tol=1e-9)
-
-
 class Table:
     """The rows of an experiment, and the functions over them. Filters are values or lists of them."""
 
@@ -53,7 +45,7 @@ class Table:
             wanted = wanted if isinstance(wanted, list) else [wanted]
             if rows and name not in rows[0]["set"]:
                 raise ValueError(f"there is no parameter {name}")
-            rows = [r for r in rows if any(same(r["set"][name], w) for w in wanted)]
+            rows = [r for r in rows if any(expr.same(r["set"][name], w) for w in wanted)]
         return rows
 
     def values(self, measure: str, **filters: Any) -> list[float]:
@@ -115,7 +107,7 @@ class Table:
         ratios = []
         for r in self.select(**filters):
             found, group = self.of(r, measure), (r["set"][by],)
-            if not same(r["set"][name], value) and found is not None and group in base:
+            if not expr.same(r["set"][name], value) and found is not None and group in base:
                 ratios.append(found / base[group])
         if not ratios:
             raise NoRuns(f"no run has another {name} than {value}")
