@@ -40,6 +40,8 @@ class FakeDaemon:
 
     def __init__(self, path: str, module: Any) -> None:
         self.module, self.asked = module, list[str]()
+        # Control stalls: what it would have to look at is not answered, of lists from this number on.
+        self.stalled_from: int | None = None
         self.listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.listening.bind(path)
         self.listening.listen()
@@ -66,6 +68,10 @@ class FakeDaemon:
 
     def _answer(self, command: str, words: list[str]) -> Any:
         m = self.module
+        from_number = {"/sluice/totals": 1, "/sluice/clients": 0}.get(command)
+        if from_number is not None and self.stalled_from is not None:
+            if int(words[from_number] if len(words) > from_number else 0) >= self.stalled_from:
+                return None
         if command == "/sluice/conns":
             first = int(words[0].rsplit("/", 1)[1]) + 1 if words else 0
             return [f"p0/0/{i}" for i in range(first, min(CONNS, first + 512))]
@@ -136,6 +142,15 @@ class Exporter(unittest.TestCase):
         dropped = {c[5:] for c in counters() if c.startswith("drop_")}
         for reason in dropped:
             self.assertEqual(series[f'sluice_host_dropped_frames_total{{port="p0",reason="{reason}",worker="0"}}'], 3)
+
+    def test_stalled_control(self) -> None:
+        """Without an answer there is no sample: neither 0 clients, nor some of them, nor some of the peers."""
+        for first in (0, 20):
+            self.daemon.stalled_from = first
+            series = self.once()
+            self.assertEqual(series["sluice_up"], 1)
+            self.assertFalse([s for s in series if s.startswith(("sluice_clients", "sluice_peer_"))])
+            self.assertGreater(len(series), 100)
 
     def test_build_info(self) -> None:
         self.assertEqual(self.once()['sluice_build_info{dpdk="DPDK 22.11",version="1.2"}'], 1)
