@@ -28,7 +28,12 @@ from .session import PORT_DEFAULT
 Path = str | os.PathLike[str]
 STOP_S = 10.0  # a program that is asked to end, and has not, is killed
 _READY = re.compile(r"waiting on port (\d+)$")
-_NOTE = re.compile(r"waiting on port \d+$|received \d+ files?, |limited for \d+ % of the time by ")  # what recv -v says besides errors
+# What it says besides errors, say_note() of app/sluice. A name may have any text before these.
+_NOTE = re.compile(r"waiting on port \d+$|(received|sent) \d+ files?, |limited for \d+ % of the time by |"
+                   r"\d+ files? of .* (was|were) there already$|no memory for another sender, which waits |"
+                   r"--manifest .*: not written; what arrived is listed in |"
+                   r".* from \S+: incomplete(, (kept for --resume|removed))?$|.*: not sent$|"
+                   r".*: its file system has no direct I/O: (read|written) through the page cache$")
 # The exit status of sluice(1), its class and an errno for it.
 _STATUS: dict[int, tuple[type[SluiceError], int]] = {
     1: (TransferFailed, errno.EIO), 2: (SluiceError, errno.EINVAL), 3: (NoDaemon, errno.ENOTCONN),

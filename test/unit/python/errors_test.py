@@ -40,11 +40,19 @@ class Errors(unittest.TestCase):
         """What the program says of transfers that went well is no error of one that did not."""
         said = files.Said()
         for line in ("waiting on port 7000", "received 1 file, 5 bytes (5 B) in 1.000 s, 40 b/s, 0 units repeated, from 192.0.2.1:9",
-                     "limited for 62 % of the time by the sender, its disk or its processor", "x: no space left; make room"):
+                     "limited for 62 % of the time by the sender, its disk or its processor",
+                     "1 file of 5 B was there already", "3 files of 1.5 GB were there already",
+                     "no memory for another sender, which waits until one of 4 has ended",
+                     "a b from 192.0.2.1:9: incomplete, kept for --resume", "a: an incomplete file of another transfer: not sent",
+                     "a: its file system has no direct I/O: written through the page cache",
+                     "--manifest m: not written; what arrived is listed in m.incomplete", "x: no space left; make room"):
             said.remark("sluice: " + line)
         error = said.error(5)
         self.assertIsInstance(error, sluice.LocalFile)
         self.assertEqual((str(error), said.port), ("x: no space left; make room", 7000))
+        said = files.Said()
+        said.remark("sluice: a from 192.0.2.1:9: incomplete, kept for --resume: the peer has gone")
+        self.assertEqual(str(said.error(1)), "a from 192.0.2.1:9: incomplete, kept for --resume: the peer has gone")
 
     def test_manual(self) -> None:
         """doc/python.md lists each class of errors, and no other; the package exports them."""
