@@ -36,12 +36,13 @@ def judge(folder: str, text: str | None, why: str) -> list[str]:
     if text is not None:
         with open(rates, "w", encoding="latin-1") as f:
             f.write(text)
-    done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, "scripts/plot-rate"), rates, picture], capture_output=True,
-                          text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, "scripts/plot-rate"), rates, picture],
+                          capture_output=True, text=True, timeout=120, check=False)
     if why:
         told = done.returncode == 1 and len(done.stderr.splitlines()) == 1 and why in done.stderr
         return [] if told and not os.path.exists(picture) else [f"status {done.returncode}", *done.stderr.splitlines()]
-    return [] if done.returncode == 0 and not done.stderr and os.path.exists(picture) else done.stderr.splitlines() or ["nothing drawn"]
+    drawn = done.returncode == 0 and not done.stderr and os.path.exists(picture)
+    return [] if drawn else done.stderr.splitlines() or ["nothing is drawn"]
 
 
 def main() -> int:

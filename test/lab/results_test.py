@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import common  # noqa: E402
-from common import LAB, ROOT, SMALL, Check, lab, need, read, small  # noqa: E402
+from common import LAB, ROOT, SMALL, Check, lab, need, read, rows, small  # noqa: E402
 
 
 def check_old_figures(folder: str) -> None:
@@ -174,10 +174,30 @@ def check_cases(_folder: str) -> None:
         need((found["x"], found["until"]) == (x, until), f"{given}: {found}")
 
 
+def check_all(folder: str) -> None:
+    """--set of `all` holds for the experiments that have the parameter; it writes the report, without figures, too."""
+    places = re.sub(r"experiments = .*", f"experiments = [{folder!r}]", read(LAB))
+    small(folder)
+    with open(os.path.join(folder, "other.conf"), "w", encoding="utf-8") as f:
+        f.write(SMALL.replace("${rate}", "10").replace("rate = 10\n", "").replace("rate = 5 10 20\n", "until = 2\n")
+                .replace(", rate=10", "").replace("x = rate", "x = until"))
+    command = [sys.executable, "-B", "-c", "import sys; exec(sys.argv.pop(1))", places, "all", "--out", folder,
+               "--no-figures", "--quiet"]
+    done = subprocess.run([*command, "--set", "rate=10", "--set", "until=1.5"], capture_output=True, text=True,
+                          timeout=280, check=False)
+    need(done.returncode == 0 and "2 of 2 findings hold" in done.stdout, done.stdout + done.stderr)
+    need("other has no parameter rate; it is run without" in done.stderr, done.stderr)
+    need("small has no" not in done.stderr, done.stderr)
+    need([r["set"]["rate"] for r in rows(folder, "small")] == ["10", "10"], "rows")
+    need("✓ holds" in read(folder, "report.html"), "report")
+    done = subprocess.run([*command, "--set", "rat=1"], capture_output=True, text=True, timeout=280, check=False)
+    said(done, "--set: no experiment has a parameter rat; there are: rate, until")
+
+
 def main() -> int:
     checks: dict[str, Check] = {f.__name__[6:].replace("_", " "): f for f in
                                 (check_old_figures, check_other_shards, check_full_disk, check_numbers,
-                                 check_latin_1, check_gone_experiment, check_empty_grids, check_cases)}
+                                 check_latin_1, check_gone_experiment, check_empty_grids, check_cases, check_all)}
     return common.run(checks)
 
 

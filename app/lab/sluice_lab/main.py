@@ -80,9 +80,8 @@ def finish(e: conf.Experiment, head: store.Head, rows: list[store.Row],
     return findings
 
 
-def run_experiment(places: Places, e: conf.Experiment, args: argparse.Namespace,
-                   pool: engine.AnyPool) -> list[finding.Verdict]:
-    given = settings(args.set, "--set")
+def run_experiment(places: Places, e: conf.Experiment, args: argparse.Namespace, pool: engine.AnyPool,
+                   given: dict[str, str]) -> list[finding.Verdict]:
     chosen = sweep.points(e, given, args.seed, args.quick)
     store.folder_make(args.out, e.name)  # minutes before its rows are there
     rows = sweep.run(e, chosen, places, pool, progress.Progress(args.quiet))
@@ -110,7 +109,7 @@ def tell(e: conf.Experiment, findings: list[finding.Verdict], args: argparse.Nam
 def on_run(places: Places, args: argparse.Namespace) -> int:
     with pool_of(places, args) as pool:
         e = open_experiment(places, args.name)
-        findings = run_experiment(places, e, args, pool)
+        findings = run_experiment(places, e, args, pool, settings(args.set, "--set"))
     return tell(e, findings, args)
 
 
@@ -201,18 +200,33 @@ def left_out(e: conf.Experiment, args: argparse.Namespace, pool: engine.AnyPool)
     return live.lack(e) if pool.here else sweep.live_refused(e)
 
 
+def given_everywhere(experiments: Iterable[conf.Experiment], args: argparse.Namespace) -> dict[str, str]:
+    """--set of `all`, where each experiment takes the parameters that it has."""
+    given = settings(args.set, "--set")
+    known = {name for e in experiments for name in e.defaults}
+    for name in given:
+        if name not in known:
+            raise LabError(f"--set: no experiment has a parameter {name}; there are: {', '.join(sorted(known))}")
+    return given
+
+
 def run_all(places: Places, args: argparse.Namespace, pool: engine.AnyPool) -> tuple[list[finding.Verdict], bool]:
     """Runs all experiments, and prints the findings of each when it is done. (findings, whether one did not run)"""
     everything: list[finding.Verdict] = []
     broken = False
-    for name in experiment_paths(places):
-        e = open_experiment(places, name)
+    experiments = [open_experiment(places, name) for name in experiment_paths(places)]
+    given = given_everywhere(experiments, args)
+    for e in experiments:
         why = left_out(e, args, pool)
         if why:
-            print(f"{name}: left out: {why}")
+            print(f"{e.name}: left out: {why}")
             continue
+        its = {name: value for name, value in given.items() if name in e.defaults}
+        lacks = [name for name in given if name not in its]
+        if lacks:
+            print(f"sluice-lab: {e.name} has no parameter {', '.join(lacks)}; it is run without", file=sys.stderr)
         try:
-            findings = run_experiment(places, e, args, pool)
+            findings = run_experiment(places, e, args, pool, its)
         except LabError as problem:
             if not e.live:
                 raise
@@ -233,7 +247,7 @@ def on_all(places: Places, args: argparse.Namespace) -> int:
     good, judged = sum(f["holds"] is True for f in everything), finding.judged(everything)
     print(f"{good} of {len(judged)} findings hold" +
           (f", {len(everything) - len(judged)} were not judged" if len(judged) < len(everything) else ""))
-    failed = write_report(places, args) if not args.no_figures else finding.status(everything)
+    failed = write_report(places, args)
     return 1 if broken else failed
 
 
