@@ -10,7 +10,9 @@
  *
  * Functions return 0 or a count on success, and a negative errno on failure. After a failure,
  * sluice_error() returns one line that names the cause and the cure. Only one thread at a time may
- * use a session. Man page: libsluice(3).
+ * use a session. After fork(2), only the parent may. A child that does not call execve(2) keeps the
+ * session's socket open, so the daemon does not notice that the parent has died, and keeps its
+ * connections, services and memory until the child ends, too. Man page: libsluice(3).
  *
  * Later versions may add fields at the ends of the structs that the library fills. So the functions
  * that fill them take the size that the program knows, as sched_getattr(2) does: they fill that
