@@ -104,12 +104,12 @@ bool prompt_stop(void)
 
     if (!prompt.runs)
         return !prompt.failed;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += STOP_WAIT_S;
     /* A command that came too late to be served gets no answer: the process ends while the thread
      * waits for the answer. */
     if (write(prompt.stop_fd, &one, sizeof one) == sizeof one)
-        pthread_timedjoin_np(prompt.thread, NULL, &until);
+        pthread_clockjoin_np(prompt.thread, NULL, CLOCK_MONOTONIC, &until);
     prompt.runs = false;
     return !__atomic_load_n(&prompt.failed, __ATOMIC_ACQUIRE);
 }

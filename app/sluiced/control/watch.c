@@ -58,13 +58,13 @@ static bool watch_sleep(struct watch *w)
     struct timespec until;
     bool stop;
 
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += LOOK_NS;
     until.tv_sec += until.tv_nsec / CLOCK_NS_PER_S;
     until.tv_nsec %= CLOCK_NS_PER_S;
     pthread_mutex_lock(&w->lock);
     if (!w->stop)
-        pthread_cond_timedwait(&w->wake, &w->lock, &until);
+        pthread_cond_clockwait(&w->wake, &w->lock, CLOCK_MONOTONIC, &until);
     stop = w->stop;
     pthread_mutex_unlock(&w->lock);
     return !stop;
