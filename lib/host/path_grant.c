@@ -21,7 +21,7 @@
 #define TRIAL_JITTERS         8u /* a trial lasts 8 times the jitter: rates are known to 1/8 */
 #define LONG_SHARE            8u /* packets shorter by 1/8 than the longest say nothing of queues */
 #define LONG_FADES            32u        /* a shorter packet lowers longest_bytes by 1/32 */
-#define MARK_AGE_MAX          (1u << 30) /* numbers of CNTL wrap around */
+#define MARK_AGE_MAX          (1 << 30) /* numbers of CNTL wrap around */
 #define SHARE_SHIFT           6u         /* changes of a grant below 1/64 wait for the next CNTL */
 #define PATH_SHIFT            16u /* changes below 1/65536 wait for a CNTL, if the path limits */
 
@@ -249,7 +249,7 @@ void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d,
     if (h->cfg.occupancy == HOST_OCCUPANCY_DELAY)
         return;
     /* where no grant changes, the mark stays while CNTL are counted on */
-    if (!c->path.early && c->cntl.seq - c->path.mark > MARK_AGE_MAX)
+    if (!c->path.early && (int32_t)(c->cntl.seq - c->path.mark) > MARK_AGE_MAX)
         c->path.mark = c->cntl.seq - MARK_AGE_MAX;
     if (!seq32_before(d->cntl_seen, c->path.mark)) {
         if (c->path.early)
