@@ -4,8 +4,8 @@
 #define DRIFT_SHIFT   30
 #define DRIFT_SPAN_NS ((int64_t)10000000000)
 #define DRIFT_MAX     ((int64_t)214748) /* 200 ppm: no clock drifts more */
-#define MEASURED      16                /* a measured drift is wrong by DRIFT_MAX / 16 at most */
-#define ERROR_SHARE   1024              /* a prediction may be wrong by 1/1024 of a window */
+#define HALVINGS_MAX  4u   /* so often may a measurement halve the error of the drift */
+#define ERROR_SHARE   1024 /* a prediction may be wrong by 1/1024 of a window */
 
 void owd_init(struct owd *o)
 {
@@ -24,8 +24,9 @@ static int64_t above(const struct owd *o, const struct owd_point *p, uint64_t de
 /* May the drift in the pause before this packet make older packets' predictions useless? */
 static bool long_pause(const struct owd *o, uint64_t arrived_ns, uint64_t window_ns)
 {
-    int64_t drift = o->measured ? DRIFT_MAX / MEASURED : DRIFT_MAX;
-    __int128 error = ((__int128)drift * (int64_t)(arrived_ns - o->newest_ns)) >> DRIFT_SHIFT;
+    __int128 error =
+        ((__int128)(DRIFT_MAX >> o->halvings) * (int64_t)(arrived_ns - o->newest_ns)) >>
+        DRIFT_SHIFT;
 
     return error > (int64_t)(window_ns / ERROR_SHARE);
 }
@@ -51,7 +52,7 @@ static void drift_update(struct owd *o)
         __int128 drift = o->drift + (rise / span - o->drift) / 2;
 
         o->drift = drift > DRIFT_MAX ? DRIFT_MAX : drift < -DRIFT_MAX ? -DRIFT_MAX : (int64_t)drift;
-        o->measured = true;
+        o->halvings += o->halvings < HALVINGS_MAX;
     }
     o->anchor = o->least;
 }

@@ -33,7 +33,7 @@ struct owd {
     struct owd_point anchor;      /* fastest packet of the window from which drift is measured */
     uint64_t begun_ns;            /* when this window began */
     uint64_t newest_ns;           /* when the newest packet came */
-    bool measured;                /* the drift was measured */
+    uint32_t halvings;            /* of the error that the drift may have */
     int64_t drift;                /* of one clock against the other, in 2^-30: ns per 1.07 s */
 };
 
