@@ -13,10 +13,11 @@
  *
  * The estimate is believed if BURST_RUNS runs in a row were alike, the host dropped the packets
  * itself, and meanwhile it received clearly less than it could. Otherwise the rate is too large,
- * not the burst. The limit on a burst is then 1/8 less than the estimate, at least a packet less.
- * While nothing is lost, the limit rises carefully: by 1/16 after 16 bursts, and after twice as
- * many bursts for each time that a limit proved too high. Just above what fits, losses are not
- * regular: if bursts are as large as the limit, 8 runs within 8 * 16 bursts are enough to lower it.
+ * not the burst. The limit on a burst is then 1/8 less than the estimate, or a packet less, but at
+ * least one. While nothing is lost, the limit rises carefully: by 1/16 after 16 bursts, and after
+ * twice as many bursts for each time that a limit proved too high. Just above what fits, losses are
+ * not regular: if bursts are as large as the limit, 8 runs within 8 * 16 bursts are enough to lower
+ * it.
  *
  * Computes in integers. Owned by the control lcore.
  */

@@ -64,10 +64,10 @@ static bool laden(const struct capacity_sample *s)
     return measured(s) && s->time - s->busy < s->time / LADEN_SHARE && 2 * s->full > s->bursts;
 }
 
-/* All time was spent, and on receiving: what was sent took little of it. */
+/* All time was spent, and on receiving: what was sent took little of it, and no other port did. */
 static bool spent_receiving(const struct capacity_sample *s)
 {
-    return spent(s) && s->tx_bytes < s->rx_bytes / LADEN_SHARE;
+    return spent(s) && !s->shared && s->tx_bytes < s->rx_bytes / LADEN_SHARE;
 }
 
 /* Nearly all bursts are full, and no time is left but that of one burst, which may count for the

@@ -62,6 +62,7 @@ struct capacity_sample {
                             * interval */
     uint64_t bursts, full; /* polls that found packets; polls that found a full burst */
     uint64_t link_Bps;     /* the most user bytes that can arrive; 0: unknown */
+    bool shared;           /* the worker also runs other ports, whose work is in `busy` */
     bool hungry;           /* a sender would send more than it is granted */
 };
 

@@ -17,6 +17,7 @@
 #define IDLE_RTIMER_NS    10000000u /* a burst may go this often, for one alone may get lost */
 #define LINK_OVERHEAD     38u       /* bytes: Ethernet header, FCS, preamble, gap */
 #define OVERRUN_INTERVALS 16u       /* intervals until losses of an overrun have been found */
+#define PART_SHARE        8u        /* a worker takes part with 1/8 of an equal part, or more */
 #define BURST_SHIFT       4u        /* changes of burst below 1/16 are not advertised */
 
 static uint32_t conns_in_all(const struct host_control *c)
@@ -35,7 +36,11 @@ static void bytes_take(struct host_control *c)
     uint64_t rx_bytes = 0, tx_bytes = 0;
 
     for (uint32_t k = 0; k < c->n; k++) {
-        rx_bytes += counter_get(&c->hosts[k]->count[COUNT_rx_payload_bytes]);
+        uint64_t rx = counter_get(&c->hosts[k]->count[COUNT_rx_payload_bytes]);
+
+        c->work_rx_bytes[k] = rx - c->seen_worker_rx_bytes[k];
+        c->seen_worker_rx_bytes[k] = rx;
+        rx_bytes += rx;
         tx_bytes += counter_get(&c->hosts[k]->count[COUNT_tx_payload_bytes]);
     }
     c->sample.rx_bytes = rx_bytes - c->seen_rx_bytes;
@@ -265,20 +270,19 @@ static void start_write(const struct host_control *c, struct host *h, uint64_t p
     counter_add(&h->start.interval, 1);
 }
 
-/* May packets have waited or got lost because of this host? Then they prove nothing of a path. They
- * wait in its port while it spends nearly all its time and finds more than it takes at once. A host
- * that is as busy and finds few takes them at once. */
-static bool own_trouble(const struct host_control *c)
+/* May packets have waited or got lost because of worker k? Then they prove nothing of a path. They
+ * wait in its port while it spends nearly all its time and finds more than it takes at once. A
+ * worker that is as busy and finds few takes them at once. */
+static bool own_trouble(const struct host_control *c, uint32_t k)
 {
-    const struct capacity_sample *s = &c->sample;
+    const struct host_work *w = &c->work[k];
 
-    return c->own_for > 0 || (s->busy / 8 > s->time / 9 && 2 * s->full > s->bursts);
+    return c->own_for > 0 || (w->busy / 8 > c->sample.time / 9 && 2 * w->full > w->bursts);
 }
 
 static void grant_write_all(struct host_control *c, uint64_t pool_Bps)
 {
     uint64_t idle_Bps = idle_rate(c, pool_Bps);
-    bool blind = own_trouble(c);
 
     for (uint32_t n = 0; n < c->n_open; n++) {
         uint32_t k = c->open[n].host, i = c->open[n].conn;
@@ -294,9 +298,16 @@ static void grant_write_all(struct host_control *c, uint64_t pool_Bps)
     for (uint32_t k = 0; k < c->n; k++) {
         struct host *h = c->hosts[k];
 
-        counter_set(&h->clear_runs, blind ? 0 : h->clear_runs + 1);
+        counter_set(&h->clear_runs, own_trouble(c, k) ? 0 : h->clear_runs + 1);
         start_write(c, h, pool_Bps, idle_Bps);
     }
+}
+
+/* Does the worker receive so much of what comes that it may limit the port? One that receives next
+ * to nothing may be busy with other ports. */
+static bool takes_part(const struct host_control *c, uint32_t k)
+{
+    return c->work[k].bursts > 0 && c->work_rx_bytes[k] * PART_SHARE * c->n >= c->sample.rx_bytes;
 }
 
 /* Takes the work of the busiest worker. Packets are spread by their connections, so while these
@@ -307,12 +318,16 @@ static void work_take(struct host_control *c, const struct host_port_counters *p
 
     for (uint32_t k = 0; k < c->n; k++) {
         const struct host_work *now = &port->worker[k], *seen = &c->seen.worker[k];
+        struct host_work *work = &c->work[k];
 
-        if (k > 0 && now->busy - seen->busy <= s->busy)
+        *work = (struct host_work){now->busy - seen->busy, now->bursts - seen->bursts,
+                                   now->full - seen->full, now->shared};
+        if (!takes_part(c, k) || work->busy <= s->busy)
             continue;
-        s->busy = now->busy - seen->busy;
-        s->bursts = now->bursts - seen->bursts;
-        s->full = now->full - seen->full;
+        s->busy = work->busy;
+        s->bursts = work->bursts;
+        s->full = work->full;
+        s->shared = work->shared;
     }
 }
 
@@ -324,9 +339,9 @@ static void sample_take(struct host_control *c, const struct host_port_counters 
     s->overruns = port->imissed - c->seen.imissed + port->rx_nombuf - c->seen.rx_nombuf +
                   port->ring_full - c->seen.ring_full;
     s->time = port->time - c->seen.time;
+    bytes_take(c);
     work_take(c, port);
     c->seen = *port;
-    bytes_take(c);
     if (s->overruns > 0) {
         trace_add(&c->trace, c->last, TRACE_OVERRUN, TRACE_NO_CONN, 0, s->overruns,
                   c->capacity.capacity_Bps);

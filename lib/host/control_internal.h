@@ -128,8 +128,11 @@ struct host_control {
     enum capacity_why noted_why;
     struct host_port_counters seen;
     uint64_t seen_rx_bytes, seen_tx_bytes; /* user bytes, of all workers */
-    uint64_t rx_bytes, time_ns;            /* of all intervals so far: bytes received, and length */
-    uint64_t overrun_ns;                   /* time_ns of the last overrun */
+    uint64_t seen_worker_rx_bytes[HOST_WORKERS_MAX];
+    struct host_work work[HOST_WORKERS_MAX]; /* in the last interval */
+    uint64_t work_rx_bytes[HOST_WORKERS_MAX];
+    uint64_t rx_bytes, time_ns; /* of all intervals so far: bytes received, and length */
+    uint64_t overrun_ns;        /* time_ns of the last overrun */
     uint64_t last;
 };
 

@@ -6,11 +6,10 @@
 
 /* A connection stays active if nothing comes for as long as QUIET_UNITS packets or a burst take,
  * and 1/QUIET_SHARE of an interval more, since packets may be late; QUIET_MAX intervals in all, or
- * the time of two bursts at its grant, if that is longer. If
- * more is to come, QUIET_INTERVALS and a round trip are added. The connection also stays active for
- * QUIET_INTERVALS and a round trip after its grant was raised. If the peer used all of its grant
- * and had no more to send, ENDED_UNITS and ENDED_SHARE apply instead, and packets may be late by
- * two round trips at most. */
+ * the time of two bursts at its grant, if that is longer. If more is to come, QUIET_INTERVALS and a
+ * round trip are added. The connection also stays active for QUIET_INTERVALS and a round trip after
+ * its grant was raised. If the peer used all of its grant and had no more to send, ENDED_UNITS and
+ * ENDED_SHARE apply instead, and packets may be late by two round trips at most. */
 #define QUIET_INTERVALS 2u
 #define QUIET_MAX       64u
 #define QUIET_UNITS     8u

@@ -423,6 +423,7 @@ bool host_address(const struct host *h, uint32_t i, struct host_address *out);
 struct host_work {
     uint64_t busy;         /* time at work, for this port and for others */
     uint64_t bursts, full; /* polls that found packets; polls that found a full burst */
+    bool shared;           /* it also runs other ports */
 };
 
 /* Counters of the port, and of the workers that run its hosts. The capacity estimate uses them

@@ -41,8 +41,7 @@ struct probe_config {
 struct probe {
     struct probe_config cfg;
     uint32_t sent, back;
-    uint32_t
-        no_mbuf; /* of those sent: never left, for the pool was empty, or its mbufs too small */
+    uint32_t no_mbuf; /* of those sent: the pool was empty, or its mbufs too small */
 };
 
 void probe_init(struct probe *p, const struct probe_config *cfg);

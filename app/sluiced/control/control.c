@@ -97,8 +97,27 @@ static void read_port_stats(struct control *c)
     }
 }
 
-/* Reads what the workers of port p did. The time that a worker spends on other ports counts as
- * busy, too: it is not free for port p. */
+/* What the worker of queue k did for port p, by all its queues. The time that it spends on other
+ * ports counts as busy, too: it is not free for port p. */
+static struct host_work work_of(const struct control *c, uint32_t p, uint32_t k)
+{
+    const struct worker *w = c->d->queue_worker[k];
+    struct host_work work = {.busy = counter_get(&w->busy_cycles)};
+    uint32_t first = c->d->first_queue[p], n = 0;
+
+    for (uint32_t q = first; q < first + c->d->ports[p].queues; q++) {
+        const struct port_queue_counters *l = &c->d->queues[q].counters;
+
+        if (c->d->queue_worker[q] != w)
+            continue;
+        n++;
+        work.bursts += counter_get(&l->rx_bursts);
+        work.full += counter_get(&l->rx_full_bursts);
+    }
+    work.shared = n < w->n_queues;
+    return work;
+}
+
 static void read_workers(struct control *c, uint32_t p)
 {
     struct host_port_counters *out = &c->counters[p];
@@ -107,14 +126,8 @@ static void read_workers(struct control *c, uint32_t p)
     out->ring_full = 0;
     out->time = c->now;
     for (uint32_t k = 0; k < c->d->ports[p].queues; k++) {
-        const struct port_queue_counters *l = &c->d->queues[first + k].counters;
-
-        out->ring_full += counter_get(&l->foreign_dropped);
-        out->worker[k] = (struct host_work){
-            .busy = counter_get(&c->d->queue_worker[first + k]->busy_cycles),
-            .bursts = counter_get(&l->rx_bursts),
-            .full = counter_get(&l->rx_full_bursts),
-        };
+        out->ring_full += counter_get(&c->d->queues[first + k].counters.foreign_dropped);
+        out->worker[k] = work_of(c, p, first + k);
     }
 }
 

@@ -134,3 +134,35 @@ TEST_F(ControlSample, ABusyHostJudgesPathsUnlessPacketsWait)
     interval(1);
     EXPECT_EQ(hosts[0]->clear_runs, 0u) << "drops";
 }
+
+// One worker is busy with other ports, and receives next to nothing of this one. It does not limit
+// the other worker, which has time.
+TEST_F(ControlSample, AWorkerOfOtherPortsDoesNotLimit)
+{
+    host_capacity out = {};
+
+    start(2);
+    host_control_set_link(c, 4 * kRateBps);
+    for (int i = 0; i < 64; i++) {
+        port.worker[0].busy += kIntervalNs;
+        port.worker[0].shared = true;
+        if (i % 4 == 0)
+            work(0, 0, false, 100);
+        work(1, 0.3, false, i % 16 < 8 ? kBytes : kBytes / 2);
+        out = interval(0);
+        EXPECT_STREQ(out.why, "unknown") << "interval " << i;
+    }
+}
+
+// Packets wait for one worker, while another one, which is busier, takes them at once.
+TEST_F(ControlSample, PathsAreJudgedByEachWorkerForItself)
+{
+    start(2);
+    for (int i = 0; i < 4; i++) {
+        work(0, 0.99, false, kBytes, kBytes);
+        work(1, 0.95, true, kBytes);
+        interval(0);
+    }
+    EXPECT_EQ(hosts[0]->clear_runs, 4u);
+    EXPECT_EQ(hosts[1]->clear_runs, 0u);
+}
