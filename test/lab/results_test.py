@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import common  # noqa: E402
@@ -54,6 +55,28 @@ def check_other_shards(folder: str) -> None:
     merged(2, "small.conf: its runs have changed since the shards were run; ")
 
 
+def check_shared_folder(folder: str) -> None:
+    """The jobs of an array begin in one folder at once."""
+    sys.path.insert(0, os.path.join(ROOT, "app", "lab"))
+    from sluice_lab import store
+
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: store.folder_make(folder, "small"), range(2000)))
+    need(set(made) == {os.path.join(folder, "small")} and os.listdir(made[0]) == [], "the folder is not empty")
+
+
+def check_grid_without_its_file(folder: str) -> None:
+    """The shards of a grid are joined on a machine that does not have the experiment."""
+    path = small(folder)
+    for shard in ("0/2", "1/2"):
+        done = lab("sweep", path, "--grid", "rate=5,9", "--out", folder, "--shard", shard)
+        need(done.returncode == 0, done.stderr)
+    os.remove(path)
+    done = lab("merge", folder, "--out", os.path.join(folder, "whole"))
+    need(done.returncode == 0, done.stderr)
+    need(len(rows(os.path.join(folder, "whole"), "small")) == 2, "rows are missing")
+
+
 def limited(size: int, *args: str) -> subprocess.CompletedProcess[str]:
     """sluice-lab, which can write files of so many bytes at most, as on a full disk."""
     def limit() -> None:
@@ -70,7 +93,7 @@ def said(done: subprocess.CompletedProcess[str], why: str, lines: int = 1) -> No
 def check_full_disk(folder: str) -> None:
     """No room is a mistake, and does not look like a finding that does not hold; seen before the runs if it can be."""
     path = small(folder)
-    said(limited(0, "run", path, "--out", folder, "--no-figures"), r"small/\.test: cannot be written: .*; make room")
+    said(limited(0, "run", path, "--out", folder, "--no-figures"), r"small/\.test-\w+: cannot be written: .*; make room")
     need(lab("sweep", path, "--out", folder, "--shard", "0/1", "--quiet").returncode == 0, "sweep")
     out = os.path.join(folder, "whole")
     said(limited(2000, "merge", folder, "--out", out), r"small/rows\.jsonl: cannot be written: .*; make room")
@@ -196,7 +219,8 @@ def check_all(folder: str) -> None:
 
 def main() -> int:
     checks: dict[str, Check] = {f.__name__[6:].replace("_", " "): f for f in
-                                (check_old_figures, check_other_shards, check_full_disk, check_numbers,
+                                (check_old_figures, check_other_shards, check_shared_folder,
+                                 check_grid_without_its_file, check_full_disk, check_numbers,
                                  check_latin_1, check_gone_experiment, check_empty_grids, check_cases, check_all)}
     return common.run(checks)
 

@@ -147,18 +147,29 @@ def on_sweep(places: Places, args: argparse.Namespace) -> int:
     return 0
 
 
+def merge_grid(e: conf.Experiment | None, head: store.Head, rows: list[store.Row], args: argparse.Namespace) -> int:
+    """e: None if its file is not there."""
+    folder = store.folder_make(args.out, head["experiment"])
+    if e is not None:
+        figure.remove_all(e, folder)
+    store.write_rows(folder, head, rows)
+    print(f"{len(rows)} runs written: {os.path.join(folder, 'rows.jsonl')}", file=sys.stderr)
+    return 0
+
+
 def on_merge(places: Places, args: argparse.Namespace) -> int:
     head, rows = store.merge(args.folders)
+    if head["grid"] is not None and not os.path.exists(head["file"]):
+        return merge_grid(None, head, rows, args)  # perhaps on another machine
     e = conf.Experiment(head["file"])
-    if head.get("runs") != e.runs_digest():
+    if "runs" not in head:
+        raise LabError(f"{head['file']}: the shards are of an older sluice-lab, which did not note what they ran; run "
+                       "them again")
+    if head["runs"] != e.runs_digest():
         raise LabError(f"{head['file']}: its runs have changed since the shards were run; run them again, or put back "
                        "the text of then (findings and figures may change)")
     if head["grid"] is not None:
-        folder = store.folder_make(args.out, head["experiment"])
-        figure.remove_all(e, folder)
-        store.write_rows(folder, head, rows)
-        print(f"{len(rows)} runs written: {os.path.join(folder, 'rows.jsonl')}", file=sys.stderr)
-        return 0
+        return merge_grid(e, head, rows, args)
     return tell(e, finish(e, head, rows, args), args)
 
 

@@ -6,6 +6,7 @@ import csv
 import glob
 import json
 import os
+import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any, TypedDict, cast
 
@@ -83,9 +84,10 @@ def folder_make(out: str, name: str) -> str:
         os.makedirs(folder, exist_ok=True)
     except OSError as e:
         raise LabError(f"{folder}: cannot be made: {e.strerror}; name another folder with --out DIR") from e
-    # In bytes that a full disk refuses, too.
-    write_text(os.path.join(folder, ".test"), "a file can be written here\n")
-    remove(os.path.join(folder, ".test"))
+    # In bytes that a full disk refuses, too, and under a name of its own: the jobs of an array share the folder.
+    test = os.path.join(folder, f".test-{uuid.uuid4().hex}")
+    write_text(test, "a file can be written here\n")
+    remove(test)
     return folder
 
 
