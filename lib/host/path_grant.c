@@ -20,9 +20,9 @@
 #define TRIAL_MIX             0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: spreads close numbers */
 #define TRIAL_JITTERS         8u /* a trial lasts 8 times the jitter: rates are known to 1/8 */
 #define LONG_SHARE            8u /* packets shorter by 1/8 than the longest say nothing of queues */
-#define LONG_FADES            32u        /* a shorter packet lowers longest_bytes by 1/32 */
+#define LONG_FADES            32u       /* a shorter packet lowers longest_bytes by 1/32 */
 #define MARK_AGE_MAX          (1 << 30) /* numbers of CNTL wrap around */
-#define SHARE_SHIFT           6u         /* changes of a grant below 1/64 wait for the next CNTL */
+#define SHARE_SHIFT           6u        /* changes of a grant below 1/64 wait for the next CNTL */
 #define PATH_SHIFT            16u /* changes below 1/65536 wait for a CNTL, if the path limits */
 
 static enum grant_reason path_grant_reason(const struct pathrate *p)
