@@ -303,26 +303,48 @@ static void grant_write_all(struct host_control *c, uint64_t pool_Bps)
     }
 }
 
-/* Does the worker receive so much of what comes that it may limit the port? One that receives next
- * to nothing may be busy with other ports. */
-static bool takes_part(const struct host_control *c, uint32_t k)
+/* Does worker k receive so much of what comes that it may limit the port? One that receives next to
+ * nothing may be busy with other ports. all: the sum of all workers' bursts; a worker also takes
+ * part if it finds packets for others to take. */
+static bool takes_part(const struct host_control *c, uint32_t k, const struct host_work *all)
 {
-    return c->work[k].bursts > 0 && c->work_rx_bytes[k] * PART_SHARE * c->n >= c->sample.rx_bytes;
+    return c->work_rx_bytes[k] * PART_SHARE * c->n >= c->sample.rx_bytes ||
+           (c->work[k].bursts > 0 && c->work[k].bursts * PART_SHARE * c->n >= all->bursts);
 }
 
-/* Takes the work of the busiest worker. Packets are spread by their connections, so while these
- * last, the others cannot take over what is too much for one. */
-static void work_take(struct host_control *c, const struct host_port_counters *port)
+/* Finds each worker's work in the interval. Returns the sum of their bursts. */
+static struct host_work works_find(struct host_control *c, const struct host_port_counters *port)
 {
-    struct capacity_sample *s = &c->sample;
+    struct host_work all = {0};
 
     for (uint32_t k = 0; k < c->n; k++) {
         const struct host_work *now = &port->worker[k], *seen = &c->seen.worker[k];
-        struct host_work *work = &c->work[k];
 
-        *work = (struct host_work){now->busy - seen->busy, now->bursts - seen->bursts,
-                                   now->full - seen->full, now->shared};
-        if (!takes_part(c, k) || work->busy <= s->busy)
+        c->work[k] = (struct host_work){now->busy - seen->busy, now->bursts - seen->bursts,
+                                        now->full - seen->full, now->shared};
+        all.bursts += c->work[k].bursts;
+        all.full += c->work[k].full;
+    }
+    return all;
+}
+
+/* Takes the work of the busiest worker. Packets are spread by their connections, so while these
+ * last, the others cannot take over what is too much for one. A worker that finds no packets itself
+ * gets them from the others' queues, so their bursts are its own. */
+static void work_take(struct host_control *c, const struct host_port_counters *port)
+{
+    struct capacity_sample *s = &c->sample;
+    struct host_work all = works_find(c, port);
+
+    for (uint32_t k = 0; k < c->n; k++) {
+        struct host_work *work = &c->work[k];
+        bool part = takes_part(c, k, &all);
+
+        if (work->bursts == 0) {
+            work->bursts = all.bursts;
+            work->full = all.full;
+        }
+        if (!part || work->busy <= s->busy)
             continue;
         s->busy = work->busy;
         s->bursts = work->bursts;

@@ -166,3 +166,24 @@ TEST_F(ControlSample, PathsAreJudgedByEachWorkerForItself)
     EXPECT_EQ(hosts[0]->clear_runs, 4u);
     EXPECT_EQ(hosts[1]->clear_runs, 0u);
 }
+
+// All packets come to the queue of one worker, which hands them over. Whichever of the two has no
+// time left limits the port.
+TEST_F(ControlSample, WhatIsHandedOverCountsForBothWorkers)
+{
+    for (bool finder : {true, false}) {
+        host_capacity out = {};
+
+        start(2);
+        for (int i = 0; i < 8; i++) {
+            work(0, finder ? 1 : 0.4, true, 0);
+            port.worker[1].busy += (uint64_t)((finder ? 0.4 : 1) * kIntervalNs);
+            host_count_bytes(hosts[1], COUNT_rx_payload_bytes, kBytes);
+            out = interval(1);
+        }
+        EXPECT_EQ(out.measured_Bps, kRateBps) << (finder ? "finds" : "takes");
+        TearDown();
+        hosts.clear();
+        port = {};
+    }
+}
