@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "console/text.h"
 
 #define LINE_WIDTH 78
@@ -63,12 +64,6 @@ static void word_add(void *ctx, const char *word, const struct grammar_kind *kin
                  word, kind->example);
 }
 
-/* Is this byte of UTF-8 not the first of its character? */
-static bool inside_character(char byte)
-{
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
 /* The length of the text with which all choices begin, in whole characters. */
 static size_t choices_common(const struct choices *ch)
 {
@@ -78,7 +73,7 @@ static size_t choices_common(const struct choices *ch)
         for (size_t k = 0; k < len; k++)
             if (ch->word[i][k] != ch->word[0][k])
                 len = k;
-    while (len > 0 && inside_character(ch->word[0][len]))
+    while (len > 0 && utf8_continues(ch->word[0][len]))
         len--;
     return len;
 }

@@ -50,23 +50,5 @@ const char *text_time(char *out, size_t out_len, uint64_t time_ns)
 
 const char *text_safe(char *out, size_t out_len, const char *name)
 {
-    const unsigned char *s = (const unsigned char *)name;
-    size_t used = 0;
-
-    while (*s != 0) {
-        size_t n = utf8_shown(s);
-
-        if (used + (n == 0 ? 1 : n) >= out_len)
-            break;
-        if (n == 0) {
-            out[used++] = '?';
-            s++;
-            continue;
-        }
-        memcpy(out + used, s, n);
-        used += n;
-        s += n;
-    }
-    out[used] = 0;
-    return out;
+    return utf8_safe(out, out_len, name);
 }

@@ -4,9 +4,6 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <string.h>
-
-#include <rte_common.h>
 
 #include "base/check.h"
 #include "base/utf8.h"
@@ -81,20 +78,6 @@ void result_print(const struct result *r, FILE *out)
 void result_print_error(const char *what, FILE *out)
 {
     char shown[TEXT_ERR_MAX];
-    size_t n = 0;
 
-    for (size_t len; *what != '\0'; what += len) {
-        size_t fit = utf8_shown((const unsigned char *)what);
-
-        len = RTE_MAX(fit, 1u);
-        if (n + len >= sizeof shown)
-            break;
-        if (fit > 0)
-            memcpy(shown + n, what, len);
-        else
-            shown[n] = '?';
-        n += len;
-    }
-    shown[n] = '\0';
-    print(json_pack("{s:s}", "error", shown), out);
+    print(json_pack("{s:s}", "error", utf8_safe(shown, sizeof shown, what)), out);
 }

@@ -3,8 +3,16 @@
 #ifndef SLUICE_BASE_UTF8_H
 #define SLUICE_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+/* Is this byte not the first of its character? */
+static inline bool utf8_continues(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
 
 /* Length of the UTF-8 sequence at s that is fit to be shown; 0: none starts here. s ends with a 0
  * byte. */
@@ -23,7 +31,7 @@ static inline size_t utf8_shown(const unsigned char *s)
         return 0;
     code = s[0] & (0x7f >> n);
     for (i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80)
+        if (!utf8_continues((char)s[i]))
             return 0;
         code = code << 6 | (s[i] & 0x3f);
     }
@@ -34,6 +42,28 @@ static inline size_t utf8_shown(const unsigned char *s)
         (code >= 0x2066 && code <= 0x2069))
         return 0;
     return n;
+}
+
+/* Copies text with a '?' in place of each byte that is not fit to be shown, cut between characters
+ * to out_len - 1 bytes. out_len > 0. Returns out. */
+static inline char *utf8_safe(char *out, size_t out_len, const char *text)
+{
+    size_t used = 0;
+
+    while (*text != 0) {
+        size_t fit = utf8_shown((const unsigned char *)text), n = fit > 0 ? fit : 1;
+
+        if (used + n >= out_len)
+            break;
+        if (fit > 0)
+            memcpy(out + used, text, n);
+        else
+            out[used] = '?';
+        used += n;
+        text += n;
+    }
+    out[used] = 0;
+    return out;
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "console/text.h"
 
 #define CELL 400
@@ -43,7 +44,7 @@ static size_t places(const char *text, size_t most, size_t *bytes)
 
     while (text[i] != 0 && n < most) {
         i++;
-        while (((unsigned char)text[i] & 0xc0) == 0x80)
+        while (utf8_continues(text[i]))
             i++;
         n++;
     }
