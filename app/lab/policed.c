@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "lab/copies.h"
 #include "path/path.h"
 #include "sim/cells.h"
 
@@ -98,10 +99,8 @@ static void frames_take(struct stream *s, uint64_t now)
 
         rte_pktmbuf_free(m);
         /* neither a copy nor a frame whose number the path has changed */
-        if (i == 0 || i > s->frames || (s->seen[i / 8] & 1u << i % 8) != 0)
-            continue;
-        s->seen[i / 8] |= (uint8_t)(1u << i % 8);
-        s->came += i > s->skip;
+        if (i > 0 && i <= s->frames && copies_first(s->seen, i))
+            s->came += i > s->skip;
     }
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "lab/copies.h"
 #include "sim/segment.h"
 
 void probes_read(struct probes *p, struct text *t, const char *section, const char *const *hosts,
@@ -47,12 +48,7 @@ void probes_read(struct probes *p, struct text *t, const char *section, const ch
 /* Whether this is the first copy of a frame; bits: those of the frames that came before. */
 static bool is_first(const struct probes *p, uint8_t *bits, uint32_t number)
 {
-    uint8_t bit = (uint8_t)(1u << number % 8);
-
-    if (number >= p->frames_max || (bits[number / 8] & bit) != 0)
-        return false;
-    bits[number / 8] |= bit;
-    return true;
+    return number < p->frames_max && copies_first(bits, number);
 }
 
 static void seen(void *ctx, uint32_t number, uint16_t ip_len, uint64_t cycles, uint64_t now)

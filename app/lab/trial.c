@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/histogram.h"
+#include "lab/copies.h"
 #include "path/path.h"
 #include "sim/wire.h"
 #include "sim/world.h"
@@ -72,14 +73,11 @@ static void frame_took(struct trial *d, const struct rte_mbuf *m, uint64_t now)
     memcpy(&number, rte_pktmbuf_mtod_offset(m, char *, frame_header_len(&d->route)), sizeof number);
     if (number >= d->sent) /* the device has changed its bytes */
         return;
-    uint8_t bit = (uint8_t)(1u << number % 8);
-
-    if ((d->seen[number / 8] & bit) != 0) {
+    if (!copies_first(d->seen, number)) {
         d->duplicates++;
         return;
     }
     d->received++;
-    d->seen[number / 8] |= bit;
     d->reordered += number < d->next;
     d->next = number >= d->next ? number + 1 : d->next;
     histogram_add(&d->delay, now - when(d, number));
