@@ -66,12 +66,19 @@ def head_of(places: Places, e: conf.Experiment, args: argparse.Namespace, given:
             "live": live.machine() if e.live else None, "runs": e.runs_digest(), "version": places.version}
 
 
+def rows_write(e: conf.Experiment | None, head: store.Head, rows: list[store.Row], out: str) -> str:
+    """Writes complete rows, and removes the figures of earlier ones, if the experiment's file is there. The folder."""
+    folder = store.folder_make(out, head["experiment"])
+    if e is not None:
+        figure.remove_all(e, folder)
+    store.write_rows(folder, head, rows)
+    return folder
+
+
 def finish(e: conf.Experiment, head: store.Head, rows: list[store.Row],
            args: argparse.Namespace) -> list[finding.Verdict]:
     """Writes complete rows, their findings and figures."""
-    folder = store.folder_make(args.out, e.name)
-    figure.remove_all(e, folder)
-    store.write_rows(folder, head, rows)
+    folder = rows_write(e, head, rows, args.out)
     lenient = bool(head["given"])
     findings = finding.judge_all(e, rows, head["quick"], lenient)
     store.write_text(os.path.join(folder, "findings.json"), json.dumps(findings, indent=1) + "\n")
@@ -149,10 +156,7 @@ def on_sweep(places: Places, args: argparse.Namespace) -> int:
 
 def merge_grid(e: conf.Experiment | None, head: store.Head, rows: list[store.Row], args: argparse.Namespace) -> int:
     """e: None if its file is not there."""
-    folder = store.folder_make(args.out, head["experiment"])
-    if e is not None:
-        figure.remove_all(e, folder)
-    store.write_rows(folder, head, rows)
+    folder = rows_write(e, head, rows, args.out)
     print(f"{len(rows)} runs written: {os.path.join(folder, 'rows.jsonl')}", file=sys.stderr)
     return 0
 
