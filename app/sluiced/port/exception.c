@@ -13,7 +13,6 @@
 #include <rte_ethdev.h>
 
 #include "base/counter.h"
-#include "common/buffer.h"
 #include "common/clock.h"
 #include "common/hush.h"
 #include "common/rights.h"
@@ -39,26 +38,21 @@ static bool is_vdev(const struct config_port *cfg)
 /* Does the vdev fit, if it is a memif? */
 static int memif_check(const struct config_port *cfg, char *err, size_t err_len)
 {
-    uint32_t bsize = memif_bsize_min(cfg->mtu_bytes);
+    char of[CONFIG_VALUE_MAX + 32];
     struct memif_args m;
 
     if (strncmp(cfg->exception, "net_memif", strlen("net_memif")) != 0)
         return 0;
     memif_args_parse(&m, cfg->exception + strcspn(cfg->exception, ","));
-    if (m.server && m.bsize_bytes >= bsize)
-        return 0;
-    if (!m.server)
+    if (!m.server) {
         snprintf(err, err_len,
                  "port %s: exception = %s: the memif must be the server, which waits for the other "
                  "program; add role=server",
                  cfg->name, cfg->exception);
-    else
-        snprintf(err, err_len,
-                 "port %s: mtu = %u does not fit bsize=%u of exception = %s; give the vdev of both "
-                 "ends bsize=%u, or lower mtu",
-                 cfg->name, cfg->mtu_bytes, m.bsize_bytes, cfg->exception,
-                 RTE_MIN((uint32_t)RTE_ALIGN_CEIL(bsize, 1024), BUFFER_BYTES_MAX));
-    return -EINVAL;
+        return -EINVAL;
+    }
+    snprintf(of, sizeof of, " of exception = %s", cfg->exception);
+    return memif_bsize_check(&m, cfg, of, err, err_len);
 }
 
 /* Makes the configured device: a vdev by its arguments, or a TAP by the name of its interface. */

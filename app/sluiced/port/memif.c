@@ -13,6 +13,8 @@
 
 #include <rte_ether.h>
 
+#include "common/buffer.h"
+
 #define MEMIF_SOCKET_DEFAULT "/run/memif.sock"
 #define MEMIF_BSIZE_DEFAULT  2048
 
@@ -49,9 +51,19 @@ void memif_args_parse(struct memif_args *m, const char *args)
         m->socket[0] = '\0';
 }
 
-uint32_t memif_bsize_min(uint32_t mtu_bytes)
+int memif_bsize_check(const struct memif_args *m, const struct config_port *cfg, const char *of,
+                      char *err, size_t err_len)
 {
-    return mtu_bytes + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
+    uint32_t least = cfg->mtu_bytes + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
+
+    if (m->bsize_bytes >= least)
+        return 0;
+    snprintf(err, err_len,
+             "port %s: mtu = %u does not fit bsize=%u%s; give the vdev of both ends bsize=%u, or "
+             "lower mtu",
+             cfg->name, cfg->mtu_bytes, m->bsize_bytes, of,
+             RTE_MIN((uint32_t)RTE_ALIGN_CEIL(least, 1024), BUFFER_BYTES_MAX));
+    return -EINVAL;
 }
 
 static void socket_clean(const struct memif_args *m)

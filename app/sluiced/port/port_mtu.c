@@ -17,8 +17,6 @@
 
 #include <rte_errno.h>
 
-#include "common/buffer.h"
-
 /* The kernel writes a received frame so far behind the beginning of a frame of AF_PACKET's ring:
  * TPACKET2_HDRLEN and 16 bytes, aligned to 16, less the Ethernet header (tpacket_rcv()). What does
  * not fit behind it is cut off. */
@@ -78,21 +76,6 @@ static int mtu_set_packet(const struct port *p, char *err, size_t err_len)
     return 0;
 }
 
-static int mtu_check_memif(const struct port *p, char *err, size_t err_len)
-{
-    uint32_t frame = memif_bsize_min(p->cfg->mtu_bytes);
-
-    if (p->memif.bsize_bytes >= frame)
-        return 0;
-    snprintf(
-        err, err_len,
-        "port %s: mtu = %u does not fit bsize=%u; give the vdev of both ends bsize=%u, or lower "
-        "mtu",
-        p->cfg->name, p->cfg->mtu_bytes, p->memif.bsize_bytes,
-        RTE_MIN((uint32_t)RTE_ALIGN_CEIL(frame, 1024), BUFFER_BYTES_MAX));
-    return -EINVAL;
-}
-
 static int mtu_check_xdp(const struct port *p, char *err, size_t err_len)
 {
     if (p->cfg->mtu_bytes <= XDP_MTU_MAX)
@@ -114,7 +97,7 @@ int port_mtu_set(const struct port *p, const struct rte_eth_dev_info *info, char
         return mtu_set_packet(p, err, err_len);
     if (strcmp(p->driver, "net_af_xdp") == 0 && mtu_check_xdp(p, err, err_len) != 0)
         return -EINVAL;
-    if (p->is_memif && mtu_check_memif(p, err, err_len) != 0)
+    if (p->is_memif && memif_bsize_check(&p->memif, p->cfg, "", err, err_len) != 0)
         return -EINVAL;
     rc = rte_eth_dev_set_mtu(p->id, (uint16_t)p->cfg->mtu_bytes);
     if (rc == 0 || (rc == -ENOTSUP && p->traits.software))
