@@ -33,19 +33,18 @@ static uint32_t conns_in_all(const struct host_control *c)
  * between count, too. */
 static void bytes_take(struct host_control *c)
 {
-    uint64_t rx_bytes = 0, tx_bytes = 0;
+    uint64_t tx_bytes = 0;
 
+    c->sample.rx_bytes = 0;
     for (uint32_t k = 0; k < c->n; k++) {
-        uint64_t rx = counter_get(&c->hosts[k]->count[COUNT_rx_payload_bytes]);
+        uint64_t rx_bytes = counter_get(&c->hosts[k]->count[COUNT_rx_payload_bytes]);
 
-        c->work_rx_bytes[k] = rx - c->seen_worker_rx_bytes[k];
-        c->seen_worker_rx_bytes[k] = rx;
-        rx_bytes += rx;
+        c->work_rx_bytes[k] = rx_bytes - c->seen_rx_bytes[k];
+        c->seen_rx_bytes[k] = rx_bytes;
+        c->sample.rx_bytes += c->work_rx_bytes[k];
         tx_bytes += counter_get(&c->hosts[k]->count[COUNT_tx_payload_bytes]);
     }
-    c->sample.rx_bytes = rx_bytes - c->seen_rx_bytes;
     c->sample.tx_bytes = tx_bytes - c->seen_tx_bytes;
-    c->seen_rx_bytes = rx_bytes;
     c->seen_tx_bytes = tx_bytes;
 }
 

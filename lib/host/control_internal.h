@@ -127,10 +127,9 @@ struct host_control {
     uint64_t noted_Bps; /* newest capacity in the history; noted_why: its reason */
     enum capacity_why noted_why;
     struct host_port_counters seen;
-    uint64_t seen_rx_bytes, seen_tx_bytes; /* user bytes, of all workers */
-    uint64_t seen_worker_rx_bytes[HOST_WORKERS_MAX];
-    struct host_work work[HOST_WORKERS_MAX]; /* in the last interval */
-    uint64_t work_rx_bytes[HOST_WORKERS_MAX];
+    uint64_t seen_rx_bytes[HOST_WORKERS_MAX], seen_tx_bytes; /* user bytes; sent: of all workers */
+    struct host_work work[HOST_WORKERS_MAX];                 /* in the last interval */
+    uint64_t work_rx_bytes[HOST_WORKERS_MAX];                /* the same, user bytes */
     uint64_t rx_bytes, time_ns; /* of all intervals so far: bytes received, and length */
     uint64_t overrun_ns;        /* time_ns of the last overrun */
     uint64_t last;
