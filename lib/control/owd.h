@@ -8,11 +8,11 @@
  *   base(t) = min of d + drift * (t - a) over the fastest packets of the last window and of this
  *             one, each with delay d and arrival a
  *
- * A queue that is never empty during two windows becomes part of the base. After a pause in which
- * the drift may have changed the delay by more than 1/1024 of a window (1/16 of a round trip),
- * older packets predict nothing, and the base begins anew. The peer claims when it sent a packet:
- * if the delay jumps by more than OWD_JUMP_NS, the peer's clock was set, and all state is reset.
- * Times in ns. Owned by one worker.
+ * A queue that is never empty during two windows becomes part of the base. In a long pause, the
+ * drift may change the delay by more than 1/1024 of a window (1/16 of a round trip). Packets from
+ * before such a pause do not count in the base. The peer claims when it sent a packet: if the delay
+ * jumps by more than OWD_JUMP_NS, the peer's clock was set, and all state is reset. Times in ns.
+ * Owned by one worker.
  */
 #ifndef SLUICE_CONTROL_OWD_H
 #define SLUICE_CONTROL_OWD_H

@@ -170,7 +170,7 @@ TEST_F(CapacityWorld, PeersCountAsConfigured)
     EXPECT_STREQ(host_reason_name(c.info(5).rx_reason), "capacity");
 }
 
-// A connection of a later priority gets what earlier ones leave, also each time it begins anew.
+// A connection of a later priority gets what earlier ones leave. So does one that was idle.
 TEST_F(CapacityWorld, ALaterPriorityGetsWhatIsLeft)
 {
     constexpr uint64_t kM = 1000000;

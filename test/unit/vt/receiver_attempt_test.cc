@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request whose units become smaller is split, or begins anew.
+// A request whose units become smaller is split, or its attempt ends and another one begins.
 #include <cerrno>
 
 #include "receiver_fixture.h"
