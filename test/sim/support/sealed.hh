@@ -8,7 +8,9 @@
 #include <functional>
 #include <set>
 #include <tuple>
+#include <vector>
 
+#include "framed.hh"
 #include "pair.hh"
 #include "whole_pools.hh"
 
@@ -72,6 +74,44 @@ class Sealed : public WholePools
     {
         EXPECT_EQ(plain, 0u);
         WholePools::TearDown();
+    }
+
+    // Gives B a second peer beside A. Returns the route of what seems to come from it.
+    static frame_route second_peer(Pair *p)
+    {
+        struct assoc_peer peers[2] = {};
+        frame_route r = route_between(*host_get_config(p->a()), *host_get_config(p->b()), false);
+
+        r.src = addr_from_v4(0x0b000001);
+        peers[0].address[0] = host_get_config(p->a())->address[0];
+        peers[1].address[0] = r.src;
+        peers[0].prefix_len[0] = peers[1].prefix_len[0] = 32;
+        world_public_key(p->w, 0, 42, peers[0].public_key);
+        world_public_key(p->w, 0, 43, peers[1].public_key);
+        EXPECT_EQ(host_control_set_secured(world_control(p->w, 1), peers, 2), 0);
+        return r;
+    }
+
+    // 20 packets a microsecond come to B, by this route. A's handshakes get through. packet():
+    // makes the next one.
+    static void flood(Pair *p, const frame_route &r,
+                      const std::function<std::vector<uint8_t>()> &packet)
+    {
+        for (int us = 0; us < 8000; us++) {
+            if (us == 2500)
+                p->open();
+            for (int i = 0; i < 20; i++) {
+                std::vector<uint8_t> next = packet();
+
+                world_inject(p->w, 1,
+                             mbuf_of(Pools::get().wire,
+                                     framed(r, next.data(), static_cast<uint32_t>(next.size()))));
+            }
+            p->wait(1000);
+        }
+        EXPECT_EQ(p->opened[0], 0) << "A does not get through";
+        EXPECT_GT(host_counter_named(p->b(), "drop_handshake_full"), 100000u);
+        p->close();
     }
 
     void transfer(size_t packets = 1400)

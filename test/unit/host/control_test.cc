@@ -22,9 +22,7 @@ class ControlSample : public testing::Test
   protected:
     void TearDown() override
     {
-        host_control_destroy(c);
-        for (host *h : hosts)
-            host_destroy(h);
+        stop();
     }
 
     void start(uint8_t workers)
@@ -35,6 +33,16 @@ class ControlSample : public testing::Test
             hosts.push_back(host_make(host_config_make(16, k)));
         c = host_control_create(hosts.data(), workers, now, err, sizeof err);
         ASSERT_NE(c, nullptr) << err;
+    }
+
+    void stop()
+    {
+        host_control_destroy(c);
+        for (host *h : hosts)
+            host_destroy(h);
+        c = nullptr;
+        hosts.clear();
+        port = {};
     }
 
     // A worker that is busy for a share of the interval. `full`: its bursts. What it receives and
@@ -96,9 +104,7 @@ TEST_F(ControlSample, TheBusiestWorkerLimits)
             out = interval(1);
         }
         EXPECT_EQ(out.measured_Bps, kRateBps) << (int)workers << " workers";
-        TearDown();
-        hosts.clear();
-        port = {};
+        stop();
     }
 }
 
@@ -182,8 +188,6 @@ TEST_F(ControlSample, WhatIsHandedOverCountsForBothWorkers)
             out = interval(1);
         }
         EXPECT_EQ(out.measured_Bps, kRateBps) << (finder ? "finds" : "takes");
-        TearDown();
-        hosts.clear();
-        port = {};
+        stop();
     }
 }
